@@ -107,8 +107,9 @@ export class LiveEvents {
 
 /** Return a text that is equal for callers with equal rights and name. */
 export function readerKey(caller: Caller): string {
-  const { orgId, actor, role, department, authLevel, scopes, outside, userId, limits } = caller;
-  return JSON.stringify([orgId, actor, userId, role, department, authLevel, [...scopes].toSorted(), outside, limits]);
+  const { orgId, actor, role, department, groups = [], authLevel, scopes, outside, userId, limits } = caller;
+  const rights = [role, department, groups, authLevel, [...scopes].toSorted(), outside, limits];
+  return JSON.stringify([orgId, actor, userId, rights]);
 }
 
 function tooManyStreams(): AppError {
