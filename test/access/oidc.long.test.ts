@@ -34,6 +34,7 @@ beforeEach(async () => {
   user = await createUser(db.sql, operator, {
     email: 'ada@example.com',
     department: 'legal',
+    groups: [],
     oidc: { issuer: issuer.url, subject: 'ada' },
   });
   resolver = openResolver();
@@ -62,6 +63,7 @@ test('a token identifies the user; organization, role and auth level come from o
     userId: user.id,
     role: 'member',
     department: 'legal',
+    groups: [],
     scopes: new Set(['embed', 'search', 'documents:write']),
     authLevel: 3,
   });
