@@ -34,7 +34,6 @@ beforeEach(async () => {
   user = await createUser(db.sql, operator, {
     email: 'ada@example.com',
     department: 'legal',
-    groups: [],
     oidc: { issuer: issuer.url, subject: 'ada' },
   });
   resolver = openResolver();

@@ -12,6 +12,8 @@ import {
 
 /** Documents that a caller may find within the scope of a search. */
 export interface LiveDocuments {
+  /** True if the documents are in memory, where a list takes no query. */
+  readonly isInMemory: boolean;
   /** Filter documents to those that can be found. */
   find(ids: readonly string[]): Promise<ReadonlyMap<string, LiveDocument>>;
   /** Filter documents to those of the buckets that the caller may find, ignoring other conditions of the scope. */
@@ -29,6 +31,7 @@ const WHOLE_BUCKETS = { collectionId: null, filter: null };
 export function askForDocuments(sql: Sql, caller: Caller, scope: DocumentScope): LiveDocuments {
   const wholeBuckets = { bucketIds: scope.bucketIds, ...WHOLE_BUCKETS };
   return {
+    isInMemory: false,
     find: (ids) => findLiveDocuments(sql, caller, scope, ids),
     findInBuckets: (ids) => findLiveDocuments(sql, caller, wholeBuckets, ids),
     readDetails: (ids) => readDocumentDetails(sql, caller, scope, ids),
@@ -40,6 +43,7 @@ export function askForDocuments(sql: Sql, caller: Caller, scope: DocumentScope):
 export function documentsInMemory(copy: DocumentCopy, caller: Caller, scope: DocumentScope): LiveDocuments {
   const selector = copy.selectorOf(caller, scope);
   return {
+    isInMemory: true,
     find: async (ids) => copy.find(selector, ids),
     findInBuckets: async (ids) => copy.find(copy.selectorOf(caller, WHOLE_BUCKETS), ids),
     readDetails: async (ids) => copy.readDetails(selector, ids),
