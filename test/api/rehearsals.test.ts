@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
 import type { Service } from '../../src/platform/lifecycle.ts';
 import { openTestGateway, type TestGateway } from '../support/gateway.ts';
+import { untilSettled } from '../support/settled.ts';
 import { until } from '../support/until.ts';
 
 // A bucket of twelve documents by one model, and candidates that are known to be better or worse for some queries.
@@ -44,7 +45,11 @@ beforeAll(async () => {
     price_per_million: 2,
   });
   test = await openTestGateway(
-    { models: [PRESENT, REVERSED, SWAPPED].map(model), search: { log: 'queries' } },
+    {
+      models: [PRESENT, REVERSED, SWAPPED].map(model),
+      search: { log: 'queries' },
+      plans: { free: { quotas: { embed_batch: 5 } } },
+    },
     { vectors: vectorOf },
   );
   worker = test.appliance.jobs.worker('ingest');
@@ -57,6 +62,7 @@ beforeAll(async () => {
   await call('PUT', '/v1/routing', { primary: PRESENT });
   await call('POST', '/v1/buckets', { name: 'gauges' });
   for (let nth = 0; nth < DOCUMENTS; nth++) await upload('gauges', nth);
+  await untilSettled(test.appliance.sql, 'gauges');
 });
 afterAll(async () => {
   await worker.stop();
@@ -83,6 +89,9 @@ const JUDGED = [
 ];
 const gauges = (chunks: { file_name: string }[]) => chunks.map(({ file_name: name }) => Number(/\d+/.exec(name)?.[0]));
 
+const textsUsed = async (as = key) =>
+  (await call('GET', '/v1/usage/summary', undefined, as)).body.axes.embed_batch.texts;
+
 /** Digest the rows of all tables but those of usage, and those that say when a key was used. */
 async function digests(): Promise<Record<string, string>> {
   const { sql, usage } = test.appliance;
@@ -100,6 +109,7 @@ async function digests(): Promise<Record<string, string>> {
 
 it('a candidate that is better for one judged query and worse for another is shown so, to the place', async () => {
   const before = await digests();
+  const used = await textsUsed();
   const { status, body } = await rehearse({ model: REVERSED, queries: JUDGED });
   expect(status).toBe(200);
   expect(body).toMatchObject({
@@ -124,6 +134,7 @@ it('a candidate that is better for one judged query and worse for another is sho
   expect(body.rehearsal.cost).toBeCloseTo((body.rehearsal.tokens * 2) / 1e6);
   expect(body.whole_bucket.estimated_seconds).toBeGreaterThan(0);
   expect(await digests()).toEqual(before);
+  expect((await textsUsed()) - used).toBe(DOCUMENTS + 2);
 });
 
 it('a candidate that is only better has a higher nDCG, and small moves', async () => {
@@ -160,6 +171,24 @@ it('a dry run says what the rehearsal costs, and sends nothing', async () => {
   expect(body.whole_bucket).toMatchObject({ texts, tokens, estimated_cost });
   // A chunk has two vectors of 1,024 floats and one of 8 half floats.
   expect(body.whole_bucket.vector_bytes).toBe(DOCUMENTS * (2 * 4096 + 16));
+});
+
+it('a sample of a large bucket has what searches find and what is judged, and no more than its size', async () => {
+  await call('POST', '/v1/buckets', { name: 'long' });
+  const text = Array.from({ length: 6_000 }, (_, n) => `Sentence ${n} tells about the tide at pier ${n % 97}.`).join(
+    ' ',
+  );
+  await upload('long', 20, { text });
+  await upload('long', 5);
+  const { body: listed } = await call('GET', '/v1/buckets/long');
+  expect(listed.embedding.chunks).toBeGreaterThan(200);
+  const queries = [{ query: 'the tide at pier 96', relevant: ['gauge-5.txt'] }];
+  const { body } = await rehearse({ model: REVERSED, mode: 'hybrid', queries, sample: 100 }, { bucket: 'long' });
+  expect(body).toMatchObject({ sample: { chunks: 100, documents: 2 }, rehearsal: { texts: 101 }, warnings: [] });
+  const { body: found } = await call('POST', '/v2/buckets/long/search', { query: queries[0]?.query, top_k: 1 });
+  expect(body.results[0].before[0].chunk_id).toBe(found.results[0].id);
+  const again = await rehearse({ model: REVERSED, mode: 'hybrid', queries, sample: 100 }, { bucket: 'long' });
+  expect(again.body.results).toEqual(body.results);
 });
 
 it('without queries, those of the log are used: judged ones first', async () => {
@@ -208,6 +237,26 @@ it('a rehearsal that cannot be made is refused with the reason', async () => {
   expect(await answer({ model: REVERSED }, 'nowhere')).toEqual([404, expect.any(String)]);
   expect(await answer({ model: REVERSED, queries: [{ query: '???' }] })).toEqual([400, expect.stringContaining('???')]);
   expect((await rehearse({ model: REVERSED, queries, sample: 5_001 })).status).toBe(400);
+});
+
+it('a rehearsal beyond the quota of the plan is refused', async () => {
+  const poor = await test.key({
+    org: 'poor',
+    scopes: ['search', 'documents:write', 'buckets:manage', 'routing:manage'],
+    authLevel: 10,
+  });
+  await call('PUT', '/v1/routing', { primary: PRESENT }, poor);
+  for (let nth = 0; nth < 3; nth++) {
+    const json = { filename: `gauge-${nth}.txt`, text: `This is gauge number ${nth}.` };
+    const { body } = await call('POST', '/v1/buckets/default/documents', json, poor);
+    const isReady = async () =>
+      (await call('GET', `/v1/documents/${body.id}`, undefined, poor)).body.status === 'ready';
+    await until(isReady, { what: 'ingest', withinMs: 60_000 });
+  }
+  const request = { model: REVERSED, queries: [{ query: 'first of all' }, { query: 'last of all' }] };
+  // Two of five texts are left. The two queries fit, and the three chunks do not.
+  const { status, body } = await rehearse(request, { bucket: 'default', as: poor });
+  expect([status, body.detail]).toEqual([402, expect.stringContaining('embed_batch')]);
 });
 
 it('a client that leaves ends the calls to the vendor', async () => {

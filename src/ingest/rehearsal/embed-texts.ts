@@ -14,7 +14,7 @@ export interface EmbeddedSample {
   readonly cost: number;
 }
 
-interface Request extends Pick<EmbedRequest, 'orgId' | 'charge' | 'taskType'> {
+interface Request extends Pick<EmbedRequest, 'orgId' | 'charge' | 'taskType' | 'isBulk'> {
   readonly texts: readonly string[];
   /** Model that embeds them; undefined for the one that embeds queries of the index. */
   readonly model?: string;

@@ -149,7 +149,7 @@ async function compare(
   const texts = chunks.map(({ embedText }) => embedText);
   const made = await embedTexts(
     embedder,
-    { ...candidate, texts, taskType: 'retrieval_document' },
+    { ...candidate, texts, taskType: 'retrieval_document', isBulk: true },
     { signal, ...(onProgress ? { onProgress } : {}) },
   );
   const seconds = (performance.now() - beganMs) / 1_000;

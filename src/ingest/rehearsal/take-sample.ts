@@ -64,7 +64,7 @@ export async function takeSample(
     chunksMax: size * READ_FACTOR,
   });
   const all = documents.reduce((sum, { chunks }) => sum + chunks, 0);
-  const picked = new Picked({ found, judged: request.judged, size, stride: Math.ceil(all / size) });
+  const picked = new Picked({ found, judged: request.judged, size, share: Math.min(1, size / all) });
   let damaged = 0;
   for (const document of documents) {
     if (!(await readInto(objects, document, picked, signal))) damaged++;
@@ -120,8 +120,8 @@ function startOf(text: string): string {
 }
 
 interface PickOptions extends Pick<SampleRequest, 'found' | 'judged' | 'size'> {
-  /** Take every n-th of the other chunks. */
-  readonly stride: number;
+  /** Share of the other chunks to take, 0..1. */
+  readonly share: number;
 }
 
 /** Chunks that were picked so far, by their importance. */
@@ -143,12 +143,16 @@ class Picked {
 
   /** @param make called if the chunk is picked */
   offer({ id, fileName, chunks }: SampledDocument, chunkId: string, index: number, make: () => SampledChunk): void {
-    const { found, judged, size, stride } = this.#options;
+    const { found, judged, size, share } = this.#options;
     const isJudged = judged.has(id) || judged.has(fileName);
     if (found.has(chunkId)) this.#found.push(make());
     else if (isJudged && index % Math.ceil(chunks / OF_JUDGED_MAX) === 0 && this.#judged.length < size) {
       this.#judged.push(make());
-    } else if (this.#seen++ % stride === 0) this.#others.push(make());
+    } else {
+      const taken = Math.floor(this.#seen * share);
+      this.#seen++;
+      if (Math.floor(this.#seen * share) > taken) this.#others.push(make());
+    }
   }
 
   chunks(): SampledChunk[] {
