@@ -26,7 +26,7 @@ export function RehearsalPanel({ bucket, models, onClose }: RehearsalPanelProps)
   const [report, setReport] = useState<RehearsalReply | null>(null);
   const running = useRef<AbortController | null>(null);
   useEffect(() => () => running.current?.abort(), []);
-  const queries = typed.split('\n').flatMap((line) => (line.trim() === '' ? [] : [{ query: line.trim() }]));
+  const queries = queriesOf(typed);
   const request = { model, sample: Number(sample), ...(queries.length === 0 ? {} : { queries }) };
   const key = JSON.stringify(request);
   const [reported, setReported] = useState('');
@@ -99,4 +99,10 @@ export function RehearsalPanel({ bucket, models, onClose }: RehearsalPanelProps)
       {isEstimated && !report.dry_run && <RehearsalReport report={report} />}
     </Panel>
   );
+}
+
+/** Read the queries of a text, one on each line. Repeated ones count once. */
+function queriesOf(text: string): { query: string }[] {
+  const lines = text.split('\n').map((line) => line.trim());
+  return [...new Set(lines)].filter((line) => line !== '').map((query) => ({ query }));
 }

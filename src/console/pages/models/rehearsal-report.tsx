@@ -15,7 +15,7 @@ export function RehearsalReport({ report }: { report: RehearsalReply }) {
       <Warnings of={report.warnings} />
       <Facts of={factsOf(report)} />
       {report.results.map((result, nth) => (
-        <details key={`${nth} ${result.query}`} open={nth === 0}>
+        <details key={result.query} open={nth === 0}>
           <summary>
             {result.query} <span class="faint">{describeQuery(result)}</span>
           </summary>
