@@ -7,6 +7,7 @@ import { resolveKeyLimits } from '../src/appliance/key-limits.ts';
 import { LiveEvents } from '../src/appliance/live/live-events.ts';
 import { listUsageByBucket } from '../src/appliance/overview/usage-by-bucket.ts';
 import { explainPortInUse, recordServer } from '../src/appliance/running-servers.ts';
+import { rehearsalContext } from '../src/ingest/rehearsal/rehearse-switch.ts';
 import { isAlive } from '../src/jobs/worker-store.ts';
 import { Installations } from '../src/local-models/install/installations.ts';
 import { type OperatorSocket, openOperatorSocket } from '../src/operations/operator-socket.ts';
@@ -67,6 +68,7 @@ import { operationRoutes } from './routes/operations.ts';
 import { organizationRoutes } from './routes/organizations.ts';
 import { overviewRoutes } from './routes/overview.ts';
 import { referenceRoutes } from './routes/reference.ts';
+import { rehearsalRoutes } from './routes/rehearsals.ts';
 import { rerankRoutes } from './routes/rerank.ts';
 import { routingRoutes } from './routes/routing.ts';
 import { scimRoutes } from './routes/scim.ts';
@@ -114,6 +116,9 @@ const RUNS = { runningMax: 16, runningOfOneMax: 4, waitingOfOneMax: 100 };
 
 /** Limits on the maps of buckets in progress. Each has a thread of its own for up to half a second. */
 const MAPS = { runningMax: 2, runningOfOneMax: 1, waitingOfOneMax: 20 };
+
+/** Limits on the rehearsals in progress. Each holds vectors of up to 40 MB, mostly while it waits for a model. */
+const REHEARSALS = { runningMax: 4, runningOfOneMax: 1, waitingOfOneMax: 4 };
 
 /** Limits on bodies of one organization that are refused before they have arrived, without a delay. */
 /** Operations that applications offer to language models: they read, and need no more than the scope `search`. */
@@ -176,6 +181,7 @@ export function apiRoutes(
     ...signInRoutes(appliance),
     ...callerRoutes(appliance),
     ...bucketRoutes(sql, appliance.ingest.reembed, purge),
+    ...rehearsalRoutes(rehearsalContext(appliance)),
     ...synonymRoutes(sql),
     ...searchLogRoutes({ sql, settings: config.search.log, log: appliance.search.log }),
     ...bucketMapRoutes({ sql, chunks: appliance.search.chunks, threads: appliance.threads }),
@@ -305,6 +311,7 @@ export function apiService(
       search: new FairGate(SEARCHES),
       runs: new FairGate(RUNS),
       maps: new FairGate(MAPS),
+      rehearsals: new FairGate(REHEARSALS),
     },
     bodyMemory: new BodyMemory(Math.max(config.limits.bodyBytes, config.limits.imageBodyBytes)),
     replyMemory: new ReplyMemory(),

@@ -136,7 +136,7 @@ export interface RouteResponse {
 }
 
 /** Resource of the server that the organizations share. */
-export type Capacity = 'queries' | 'search' | 'runs' | 'maps';
+export type Capacity = 'queries' | 'search' | 'runs' | 'maps' | 'rehearsals';
 
 /** Statuses with which handlers refuse requests. */
 export type RefusalStatus = 401 | 402 | 403 | 404 | 409 | 410 | 422 | 429 | 502;
@@ -197,7 +197,7 @@ export interface Route<
   readonly repliesSecret?: true;
   /**
    * Capacity of the server that a request uses: `queries` (default), `search`, `runs` (of workflows), `maps` (of
-   * buckets), or `none` for a route that mostly waits for others. Each organization has a share of it.
+   * buckets), `rehearsals`, or `none` for a route that mostly waits for others. Each organization has a share of it.
    */
   readonly capacity?: Capacity | 'none';
   /** Headers of every response of this route, including refusals. */

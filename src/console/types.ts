@@ -19,6 +19,7 @@ export type { RoutingView } from '../embedding/routing.ts';
 export type { AddedVendor } from '../embedding/vendors/schema.ts';
 export type { CalibrationView } from '../ingest/calibration/request-calibration.ts';
 export type { DocumentChunks } from '../ingest/document-chunks.ts';
+export type { Rehearsal as RehearsalReply } from '../ingest/rehearsal/schema.ts';
 export type { ReembedReply } from '../ingest/reindex/reembed-job.ts';
 export type { ErrorCategory, JobView } from '../jobs/schema.ts';
 export type { LocalModelList, PlanView } from '../local-models/view-models.ts';

@@ -61,7 +61,7 @@ const DEGRADING_CODES = new Set([
 ]);
 
 /** Return true for a text without a letter, a digit or a pictogram. */
-function isPunctuation(query: string): boolean {
+export function isPunctuation(query: string): boolean {
   return !/[\p{L}\p{N}\p{M}\p{So}]/u.test(query);
 }
 

@@ -6,6 +6,7 @@ import { conflict, invalidRequest } from '../platform/errors.ts';
 import { inTransaction } from '../platform/postgres.ts';
 import { findBucketIndex } from './bucket-index-store.ts';
 import { fuseRankings, fusionFor, type LegHit } from './fuse.ts';
+import { ndcgOf } from './ndcg.ts';
 import { SearchRequest, type SearchResult } from './schema.ts';
 import { type SearchContext, searchBucket } from './search.ts';
 
@@ -41,7 +42,6 @@ const CANDIDATES: readonly LegWeights[] = [
 ];
 /** Number of chunks per leg to fuse, as in a search. */
 const DEPTH = 60;
-const CUT = 10;
 /** Minimum number of queries for a meaningful result. */
 const QUERIES_MIN = 10;
 const QUERIES_MAX = 10_000;
@@ -175,20 +175,14 @@ function meanNdcg(legs: readonly Legs[], weights: LegWeights): number {
   return legs.reduce((sum, each) => sum + ndcg(each, weights), 0) / legs.length;
 }
 
-/**
- * Compute nDCG@10 of the fused chunks' documents, each at the rank of its first chunk (Järvelin and Kekäläinen, 2002).
- */
+/** Compute nDCG@10 of the fused chunks' documents, each at the rank of its first chunk. */
 function ndcg({ kind, keyword, vector, showsScores, documents, relevant }: Legs, weights: LegWeights): number {
   const fusion = fusionFor(kind, weights, { showsScores });
   const fused = fuseRankings({ keyword, vector }, fusion, 'hybrid').filter(({ score }) => score > 0);
-  const ranked = [...new Set(fused.map(({ id }) => documents.get(id) as string))].slice(0, CUT);
-  const gainAt = (gain: number, at: number) => gain / Math.log2(at + 2);
-  const reached = ranked.reduce((sum, name, at) => sum + gainAt(relevant.get(name) ?? 0, at), 0);
-  const ideal = [...relevant.values()]
-    .toSorted((a, b) => b - a)
-    .slice(0, CUT)
-    .reduce((sum, gain, at) => sum + gainAt(gain, at), 0);
-  return ideal === 0 ? 0 : reached / ideal;
+  return ndcgOf(
+    fused.map(({ id }) => documents.get(id) as string),
+    relevant,
+  );
 }
 
 function round(value: number): number {

@@ -116,6 +116,7 @@ const PROBES: Readonly<Record<string, readonly Probe[]>> = {
   getDocument: [openedBy(({ id }) => `${DOCUMENTS}/${id}`)],
   explainAccess: [openedBy(({ id }) => `${DOCUMENTS}/${id}/access`)],
   getDocumentText: [openedBy(({ id }) => `${DOCUMENTS}/${id}/text`)],
+  explainAccess: [openedBy(({ id }) => `${DOCUMENTS}/${id}/access`)],
   findDocument: [openedBy(({ id }) => `/v1/documents/${id}`)],
   getDocumentChunks: [
     openedBy(({ id }) => `/v1/documents/${id}/chunks`),
@@ -183,6 +184,7 @@ const SHOW_NOTHING: Readonly<Record<string, string>> = {
   showDocument: 'opened by a signed link only, which carries the rights of the caller whose search made it',
   getDocumentHistory: 'for people who see every document, by the matrix of routes and callers',
   reembedBucket: 'counts of the whole bucket, for callers that manage buckets',
+  rehearseSwitch: 'for callers that see every document of the bucket, by test/api/rehearsals.test.ts',
   ...{
     createBucket: 'no documents yet',
     getBucket: 'no documents',

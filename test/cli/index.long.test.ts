@@ -78,6 +78,31 @@ it('index stats shows the chunks that are found by words only so far', async () 
   expect(shown.stdout).toMatch(new RegExp(String.raw`BY WORDS ONLY[^]*\n\s*default .* ${document?.['chunks_count']} `));
 });
 
+it('index rehearse estimates its cost, and then shows how the ranks of queries change', async () => {
+  const file = path.join(test.dataDir, 'queries.jsonl');
+  writeFileSync(file, '{"query": "harbour ferry", "relevant": ["3.txt"]}\n\n{"query": "tide and anchor"}\n');
+  const rehearse = ['index', 'rehearse', '--bucket', 'default', '--model', ALPHA, '--sample', '100', '--queries', file];
+  const estimate = await service(...rehearse, '--estimate', '--json');
+  expect(estimate.json()).toMatchObject({ dry_run: true, rehearsal: { texts: 102, seconds: null }, results: [] });
+  const asked = await runCommand([...rehearse, '--json'], asking);
+  expect(asked.json()).toMatchObject({
+    ...{ from_model: BETA, model: ALPHA, sample: { chunks: 100 }, queries: 2, judged: 1, rehearsal: { texts: 102 } },
+    results: [
+      { query: 'harbour ferry', ndcg: { before: expect.any(Number) } },
+      { query: 'tide and anchor', ndcg: null },
+    ],
+  });
+  const shown = await service(...rehearse, '--full');
+  expect(shown.code).toBe(0);
+  for (const text of ['harbour ferry', 'present model:', 'candidate:', 'nDCG@10', 'this rehearsal', 'MiB of vectors']) {
+    expect(shown.stdout).toContain(text);
+  }
+  writeFileSync(file, '{"question": "harbour"}\n');
+  const refused = await service(...rehearse, '--json');
+  expect(refused.json().error.message).toContain('line 1: must be {"query": "…"}');
+  expect(await stats()).toMatchObject({ model: BETA });
+});
+
 it('index reproject refuses without a map, and names the command that makes one', async () => {
   const refused = await service('index', 'reproject', '--model', BETA, '--yes', '--json');
   expect(refused.code).toBe(4);

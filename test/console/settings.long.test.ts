@@ -183,6 +183,32 @@ inBrowser('buckets that are on the way to the model of meanings are not offered 
   await context.close();
 });
 
+inBrowser('a move is rehearsed: its cost first, then both rankings side by side', async () => {
+  const key = await console.test.key({ scopes: ['search', 'buckets:manage'], authLevel: 10 });
+  const { page, context, faults } = await console.open('/console/models/buckets', { key });
+  await page.getByRole('button', { name: 'Rehearse default' }).click();
+  await page.getByRole('heading', { name: 'Rehearse default with another model' }).waitFor();
+  await page.getByLabel('Model', { exact: true }).selectOption('local/semantic-1');
+  await page.getByLabel('Queries to compare').fill('harbour\n\nwhere do ships go?');
+  await page.getByRole('button', { name: 'Show what it costs' }).click();
+  await page.getByText('The rehearsal embeds about 3 texts').waitFor();
+  await page.getByRole('button', { name: 'Rehearse', exact: true }).last().click();
+  await page.getByText('1 chunk, 2 queries, 0 judged').waitFor({ timeout: 60_000 });
+  for (const model of ['local/lexical-1', 'local/semantic-1']) {
+    const ranking = page.locator('details[open] section').filter({ hasText: model });
+    await ranking.getByRole('link', { name: 'note.txt' }).waitFor();
+    await ranking.getByText('rank 1 by the other').waitFor();
+  }
+  await expectGoodLooks(page, 'models-rehearsal');
+  // Another model is another rehearsal, whose cost is shown first.
+  await page.getByLabel('Queries to compare').fill('harbour');
+  await page.getByRole('button', { name: 'Show what it costs' }).waitFor();
+  await page.getByRole('button', { name: 'Close' }).click();
+  expect(await page.getByRole('heading', { name: 'Rehearse default' }).count()).toBe(0);
+  expect(faults).toEqual([]);
+  await context.close();
+});
+
 inBrowser('a person who may not change the routing is not offered to move the buckets', async () => {
   const key = await console.test.key({ scopes: ['search', 'buckets:manage'], authLevel: 10 });
   const { page, context, faults } = await console.open('/console/models/buckets', { key });

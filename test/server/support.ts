@@ -95,7 +95,7 @@ async function resolveCaller(authorization: string | undefined): Promise<Caller>
 /** Make capacity that no test uses up. */
 export function enoughCapacity(): AppSettings['capacity'] {
   const gate = () => new FairGate({ runningMax: 1000, runningOfOneMax: 1000, waitingOfOneMax: 1 });
-  return { queries: gate(), search: gate(), runs: gate(), maps: gate() };
+  return { queries: gate(), search: gate(), runs: gate(), maps: gate(), rehearsals: gate() };
 }
 
 /** Brake on guessing credentials that no test reaches. */

@@ -42,6 +42,8 @@ export interface FakeUpstreamOptions {
    * By default vectors are pseudo-random and unrelated.
    */
   readonly semantic?: boolean;
+  /** Vector of a text by the model's own idea of its meaning; null for that of the other options. */
+  readonly vectors?: (model: string, text: string, dimensions: number) => Float32Array | null;
   /** Maximum number of texts of one call. Default: that of the protocol. */
   readonly itemsMax?: number;
 }
@@ -101,6 +103,8 @@ export class FakeUpstream {
   /** Return the vector of a correct answer for a text. */
   vectorOf(model: string, text: string, dimensions: number | null = null): Float32Array {
     const length = dimensions ?? this.#nativeDimension(model);
+    const own = this.#options.vectors?.(model, text, length) ?? null;
+    if (own !== null) return own;
     return this.#options.semantic ? semanticVectorOf(model, text, length) : vectorOf(model, text, length);
   }
 

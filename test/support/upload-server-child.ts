@@ -40,7 +40,7 @@ const app = createApp({
   threads,
   failedLogins: new FailedLogins({ perMinute: 1e6 }),
   unreadBodies: new RefusalBrake({ burst: 1e6, perSecond: 1e6 }),
-  capacity: { queries: gate, search: gate, runs: gate, maps: gate },
+  capacity: { queries: gate, search: gate, runs: gate, maps: gate, rehearsals: gate },
   logger,
   metrics: openMetrics(),
   limits: { bodyBytes: 16 * MIB, uploadBytes: 512 * MIB, uploadDirectory: '/nonexistent' },

@@ -171,5 +171,32 @@ export const KOREAN_MODELS = {
   To: '이후',
   'Sent to the provider': '제공자에 보낼 텍스트',
   Tokens: '토큰',
+  Rehearse: '미리 비교',
+  'Rehearse {name}': '{name} 미리 비교',
+  'Rehearse {name} with another model': '{name}을(를) 다른 모델과 미리 비교',
+  'A sample of the chunks is ranked by both models. The bucket stays as it is.':
+    '청크 표본의 순위를 두 모델로 매깁니다. 버킷은 바뀌지 않습니다.',
+  'Chunks of the sample': '표본의 청크 수',
+  'Queries to compare': '비교할 질의',
+  'One on each line. Without any, those of the search log are used: judged ones first.':
+    '한 줄에 하나씩 적습니다. 비워 두면 검색 기록의 질의를 쓰며 평가된 질의가 먼저입니다.',
+  'The rehearsal embeds about {texts} texts, {tokens} tokens, for {cost}.':
+    '비교하려면 텍스트 약 {texts}개, 토큰 {tokens}개를 임베딩하며 비용은 {cost}입니다.',
+  'Show what it costs': '비용 미리 보기',
+  Compared: '비교 대상',
+  '{count|chunk|chunks}, {queries} queries, {judged} judged':
+    '청크 {count}개, 질의 {queries}개, 평가된 질의 {judged}개',
+  'Stay among the best 10': '상위 10개에 남은 비율',
+  'Places moved on average': '평균 순위 변화',
+  'nDCG@10 of judged queries': '평가된 질의의 nDCG@10',
+  'Cost of this rehearsal': '이번 비교의 비용',
+  'Texts of the whole bucket': '버킷 전체의 텍스트',
+  'Cost of the move': '이동 비용',
+  'Time of the move': '이동 시간',
+  'Size of its vectors': '벡터 크기',
+  '{share} stay': '{share} 유지',
+  'not found by the other': '다른 모델은 찾지 못함',
+  'rank {rank} by the other': '다른 모델의 순위 {rank}',
+  'judged {gain}': '평가 {gain}',
   'That of the model, if it is known; otherwise 512': '알려진 모델이면 그 값, 아니면 512',
 } as const;

@@ -107,7 +107,11 @@ function sourceOf(facts: VectorFacts, models: readonly Model[], space: string, p
 }
 
 /** Estimate the mean number of tokens in a chunk from some documents of a bucket. */
-async function tokensOfChunk({ sql, objects }: ReembedContext, orgId: string, bucketId: string): Promise<number> {
+export async function tokensOfChunk(
+  { sql, objects }: Pick<ReembedContext, 'sql' | 'objects'>,
+  orgId: string,
+  bucketId: string,
+): Promise<number> {
   let tokens = 0;
   let chunks = 0;
   for (const { artifactKey } of await selectLiveArtifacts(sql, orgId, bucketId, SAMPLE_DOCUMENTS)) {

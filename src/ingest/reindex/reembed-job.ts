@@ -66,8 +66,8 @@ export async function queueReembed(
   const bucket = await findBucket(context.sql, caller, request.bucket);
   await requireReach(context.sql, caller, bucket.id);
   const plan = await planReembed(context, caller, request);
-  if (dryRun || plan.mode === 'nothing') return viewOf(plan, null, dryRun);
-  return viewOf(plan, await enqueueReembed(context, caller, plan, { storedOnly: false }), false);
+  if (dryRun || plan.mode === 'nothing') return describePlan(plan, null, dryRun);
+  return describePlan(plan, await enqueueReembed(context, caller, plan, { storedOnly: false }), false);
 }
 
 /**
@@ -132,7 +132,8 @@ async function refuseSecond(tx: Sql, bucketId: string): Promise<void> {
   );
 }
 
-function viewOf(plan: ReembedPlan, jobId: string | null, dryRun: boolean): ReembedReply {
+/** Describe a plan. @param jobId the job that follows it, or null */
+export function describePlan(plan: ReembedPlan, jobId: string | null, dryRun: boolean): ReembedReply {
   const { bucketId, from, model, origin, documents, chunks, texts, estimatedTokens, estimatedCost } = plan;
   return {
     bucket_id: bucketId,

@@ -4,6 +4,8 @@ import { getVisibleJob } from '../../documents/job-documents.ts';
 import { listIndexStats } from '../../index/index-stats.ts';
 import { selectLiveGroups } from '../../index/index-store.ts';
 import { countReindexedChunks } from '../../index/writing/reindex-store.ts';
+import { rehearsalContext, rehearseSwitch } from '../../ingest/rehearsal/rehearse-switch.ts';
+import { RehearsalBody } from '../../ingest/rehearsal/schema.ts';
 import { planReprojection } from '../../ingest/reindex/plan-reprojection.ts';
 import { queueReembed } from '../../ingest/reindex/reembed-job.ts';
 import { type ReprojectReport, rebuildIndex, reprojectBucket } from '../../ingest/reindex/reindex-bucket.ts';
@@ -19,6 +21,26 @@ export const reembed = forOrganization(
   ({ dry_run: dryRun, ...request }, { appliance, operator }) =>
     queueReembed(appliance.ingest.reembed, operator, request, { dryRun }),
   ['ingest'],
+);
+
+/**
+ * Compare another model with the present one of a bucket. The bytes are its progress in chunks and its report
+ * (`Rehearsal`).
+ */
+export const rehearse = forOrganization(
+  RehearsalBody.extend({ bucket: z.string() }),
+  async ({ bucket, ...request }, { appliance, operator, signal, closing }) => {
+    const { id } = await findBucket(appliance.sql, operator, bucket);
+    const groups = await selectLiveGroups(appliance.sql, operator.orgId, id);
+    const all = groups.reduce((sum, { chunks }) => sum + chunks, 0);
+    const body = streamProgress(
+      (onProgress, ended) =>
+        rehearseSwitch(rehearsalContext(appliance), operator, id, request, { signal: ended, onProgress }),
+      AbortSignal.any([signal, closing]),
+    );
+    return new WithBody({ chunks: Math.min(request.sample, all) }, body);
+  },
+  ['ingest', 'search'],
 );
 
 /** Count the chunks that a job of the index has done. Return null before it begins. */

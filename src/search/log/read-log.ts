@@ -63,6 +63,24 @@ export async function summarizeSearches(
   };
 }
 
+/**
+ * List the queries of a bucket that were asked most. The list is empty unless the organization keeps queries.
+ *
+ * @throws AppError `bucket_not_found` (404)
+ */
+export async function listAskedMost(
+  sql: Sql,
+  settings: SearchLogSettings,
+  caller: Caller,
+  bucket: string,
+  rowsMax: number,
+): Promise<string[]> {
+  const conditions = await conditionsOf(sql, settings, caller, { bucket });
+  const { level } = await readLevel(sql, settings, caller.orgId);
+  if (level !== 'queries') return [];
+  return (await selectAsked(sql, caller, conditions, rowsMax)).map(({ query }) => query);
+}
+
 /** Write the log as NDJSON or CSV, newest search first, a page at a time. @throws as `listSearches` */
 export async function* exportSearches(
   sql: Sql,

@@ -13,10 +13,12 @@ import { Empty, Loaded } from '../../ui/states.tsx';
 import { Table } from '../../ui/table.tsx';
 import { MeaningsCard } from './meanings-card.tsx';
 import { type BucketModel, readBucketModels } from './read-bucket-models.ts';
+import { RehearsalPanel } from './rehearsal-panel.tsx';
 
 /** Models of the vectors of each bucket, and moving a bucket to another model. */
 export function BucketModels({ models }: { models: readonly ModelView[] }) {
   const [moving, setMoving] = useState<BucketModel | null>(null);
+  const [rehearsed, setRehearsed] = useState<BucketModel | null>(null);
   const buckets = useResource('bucket models', readBucketModels, ['jobs']);
   return (
     <>
@@ -45,7 +47,10 @@ export function BucketModels({ models }: { models: readonly ModelView[] }) {
                     wide: true,
                     cell: ({ documents }) => formatNumber(documents),
                   },
-                  { title: t('Change'), numeric: true, cell: (bucket) => moveCell(bucket, setMoving) },
+                  {
+                    title: t('Change'),
+                    cell: (bucket) => changeCell(bucket, { onMove: setMoving, onRehearse: setRehearsed }),
+                  },
                 ]}
               />
             )
@@ -53,16 +58,29 @@ export function BucketModels({ models }: { models: readonly ModelView[] }) {
         </Loaded>
         {moving && <MoveDialog bucket={moving} models={models} onClose={() => setMoving(null)} />}
       </Panel>
+      {rehearsed && (
+        <RehearsalPanel key={rehearsed.id} bucket={rehearsed} models={models} onClose={() => setRehearsed(null)} />
+      )}
     </>
   );
 }
 
-function moveCell(bucket: BucketModel, onMove: (bucket: BucketModel) => void) {
+interface Changes {
+  readonly onMove: (bucket: BucketModel) => void;
+  readonly onRehearse: (bucket: BucketModel) => void;
+}
+
+function changeCell(bucket: BucketModel, { onMove, onRehearse }: Changes) {
   if (bucket.model === null || !mayUse('buckets:manage')) return '–';
   return (
-    <Button small onClick={() => onMove(bucket)}>
-      {t('Move to another model')}
-    </Button>
+    <div class="row">
+      <Button small aria-label={t('Rehearse {name}', { name: bucket.name })} onClick={() => onRehearse(bucket)}>
+        {t('Rehearse')}
+      </Button>
+      <Button small onClick={() => onMove(bucket)}>
+        {t('Move to another model')}
+      </Button>
+    </div>
   );
 }
 

@@ -1,0 +1,43 @@
+import type { Caller } from '../../access/caller.ts';
+import { visibleTo } from '../../documents/visibility.ts';
+import type { Sql } from '../../platform/postgres.ts';
+import { isSearched } from '../../search/documents/document-store.ts';
+
+/** Document whose chunks a sample may take, with the place of its stored chunks. */
+export interface SampledDocument {
+  readonly id: string;
+  readonly fileName: string;
+  readonly artifactKey: string;
+  readonly chunks: number;
+}
+
+/**
+ * Choose documents of a bucket that the caller may see and whose vectors are of a latent space: the named ones first,
+ * then others, spread evenly and the same each time, since they follow a hash of their ids.
+ *
+ * @param options.ids ids of documents to begin with
+ * @param options.names ids or file names of more of them
+ * @param options.chunksMax chunks of all documents together; the last document may exceed it
+ */
+export async function chooseDocuments(
+  sql: Sql,
+  caller: Caller,
+  { bucketId, space }: { readonly bucketId: string; readonly space: string },
+  options: { readonly ids: readonly string[]; readonly names: readonly string[]; readonly chunksMax: number },
+): Promise<SampledDocument[]> {
+  const ids = sql.array([...options.ids, ...options.names]);
+  const names = sql.array([...options.names]);
+  return sql<SampledDocument[]>`
+    SELECT id, file_name AS "fileName", artifact_key AS "artifactKey", chunks FROM (
+      SELECT documents.id, file_name, artifact_key, generations.chunks_count AS chunks, place,
+             sum(generations.chunks_count) OVER (ORDER BY place, hashtext(documents.id), documents.id) AS running
+      FROM documents
+      JOIN generations ON generations.id = documents.active_generation AND generations.document_id = documents.id,
+      LATERAL (SELECT CASE WHEN documents.id = ANY(${ids}::text[]) OR file_name = ANY(${names}::text[])
+                           THEN 0 ELSE 1 END AS place) AS order_of
+      WHERE documents.org_id = ${caller.orgId} AND documents.bucket_id = ${bucketId} AND ${isSearched(sql)}
+        AND NOT keyword_only AND generations.space = ${space} AND ${visibleTo(sql, caller)}
+    ) AS chosen
+    WHERE running - chunks < ${options.chunksMax}
+    ORDER BY running`;
+}
