@@ -13,10 +13,11 @@ import {
 import { RESOURCE_TYPES, SCHEMAS, SERVICE_PROVIDER_CONFIG } from '../../src/access/scim/service-provider.ts';
 import * as users from '../../src/access/scim/users.ts';
 import type { Sql } from '../../src/platform/postgres.ts';
+import { SMALL_BODY_BYTES_MAX } from '../body/body-limits.ts';
 import { editQueries, reportQueries } from '../limited-queries.ts';
 import { defineRoute, type Route, type RouteReply } from '../route.ts';
 
-/** Limit of a body: 10,000 members of a group. */
+/** Limits of the body of a group: 10,000 members. */
 const BODY_BYTES_MAX = 4 * 1024 * 1024;
 const BODY_VALUES_MAX = 50_000;
 
@@ -26,7 +27,7 @@ const excluding = ScimListQuery.pick({ excludedAttributes: true, attributes: tru
 
 const ofUsers = { access: 'users:manage', errors: 'scim' } as const;
 const ofGroups = { access: 'groups:manage', errors: 'scim' } as const;
-const writing = { reads: 'json', bodyLimitBytes: BODY_BYTES_MAX, bodyValuesMax: BODY_VALUES_MAX } as const;
+const ofMembers = { reads: 'json', bodyLimitBytes: BODY_BYTES_MAX, bodyValuesMax: BODY_VALUES_MAX } as const;
 const gone = { 204: { description: 'Deleted' } } as const;
 const user = { description: 'The user', schema: ScimUser, mediaType: SCIM_TYPE };
 const group = { description: 'The group', schema: ScimGroup, mediaType: SCIM_TYPE };
@@ -69,7 +70,8 @@ function userRoutes(sql: Sql): Route[] {
   return [
     defineRoute({
       ...ofUsers,
-      ...writing,
+      reads: 'json',
+      bodyLimitBytes: SMALL_BODY_BYTES_MAX,
       method: 'POST',
       path: '/scim/v2/Users',
       operationId: 'createScimUser',
@@ -106,7 +108,8 @@ function userRoutes(sql: Sql): Route[] {
     }),
     defineRoute({
       ...ofUsers,
-      ...writing,
+      reads: 'json',
+      bodyLimitBytes: SMALL_BODY_BYTES_MAX,
       method: 'PUT',
       path: '/scim/v2/Users/:user',
       operationId: 'replaceScimUser',
@@ -120,7 +123,8 @@ function userRoutes(sql: Sql): Route[] {
     }),
     defineRoute({
       ...ofUsers,
-      ...writing,
+      reads: 'json',
+      bodyLimitBytes: SMALL_BODY_BYTES_MAX,
       method: 'PATCH',
       path: '/scim/v2/Users/:user',
       operationId: 'patchScimUser',
@@ -154,7 +158,7 @@ function groupRoutes(sql: Sql): Route[] {
   return [
     defineRoute({
       ...ofGroups,
-      ...writing,
+      ...ofMembers,
       method: 'POST',
       path: '/scim/v2/Groups',
       operationId: 'createScimGroup',
@@ -193,7 +197,7 @@ function groupRoutes(sql: Sql): Route[] {
     }),
     defineRoute({
       ...ofGroups,
-      ...writing,
+      ...ofMembers,
       method: 'PUT',
       path: '/scim/v2/Groups/:scim_group',
       operationId: 'replaceScimGroup',
@@ -207,7 +211,7 @@ function groupRoutes(sql: Sql): Route[] {
     }),
     defineRoute({
       ...ofGroups,
-      ...writing,
+      ...ofMembers,
       method: 'PATCH',
       path: '/scim/v2/Groups/:scim_group',
       operationId: 'patchScimGroup',

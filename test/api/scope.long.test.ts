@@ -116,7 +116,6 @@ const PROBES: Readonly<Record<string, readonly Probe[]>> = {
   getDocument: [openedBy(({ id }) => `${DOCUMENTS}/${id}`)],
   explainAccess: [openedBy(({ id }) => `${DOCUMENTS}/${id}/access`)],
   getDocumentText: [openedBy(({ id }) => `${DOCUMENTS}/${id}/text`)],
-  explainAccess: [openedBy(({ id }) => `${DOCUMENTS}/${id}/access`)],
   findDocument: [openedBy(({ id }) => `/v1/documents/${id}`)],
   getDocumentChunks: [
     openedBy(({ id }) => `/v1/documents/${id}/chunks`),

@@ -86,10 +86,16 @@ test('depth and values of random JSON are counted over its bytes as in the parse
   }
 });
 
-test('only bodies with texts, images, a file or a delivery may have more than 256 kB of JSON', () => {
+test('only bodies with texts, images, a file, a delivery or members may have more than 256 kB of JSON', () => {
   const nothing: object = new Proxy(() => nothing, { get: () => nothing });
   const limits = { bodyBytes: 16 * MIB, bulkBodyBytes: 64 * MIB, imageBodyBytes: 280 * MIB };
-  const config = { limits, embeddings: {}, projections: { autoCalibration: {} }, console: { name: null, logo: null } };
+  const config = {
+    limits,
+    embeddings: {},
+    projections: { autoCalibration: {} },
+    console: { name: null, logo: null },
+    search: {},
+  };
   const appliance = new Proxy({}, { get: (_, name) => (name === 'config' ? config : nothing) }) as Appliance;
   const large = apiRoutes(appliance, () => undefined)
     .filter(({ reads, bodyLimitBytes = Number.POSITIVE_INFINITY }) => reads !== 'none' && bodyLimitBytes > 256 * 1024)
@@ -105,11 +111,15 @@ test('only bodies with texts, images, a file or a delivery may have more than 25
       'createChatCompletion',
       'createEmbeddings',
       'createFile',
+      'createScimGroup',
       'createVectorStoreFileBatch',
       'embedBatch',
       'embedImages',
+      'patchScimGroup',
       'receiveDelivery',
       'receiveDeliveryOfChannel',
+      'rehearseSwitch',
+      'replaceScimGroup',
       'rerank',
       'rerankV2',
       'searchVectorStore',
