@@ -49,7 +49,7 @@ export const placeFlags = {
     env: 'SERVICE_READERS',
   }),
   rights: Flags.boolean({
-    description: 'gdrive: only those with whom a file is shared read its document',
+    description: 'gdrive, sharepoint: only those with whom a file is shared read its document',
     allowNo: true,
     env: 'SERVICE_RIGHTS',
   }),

@@ -50,17 +50,19 @@ const ConfluenceConfig = z.strictObject({
     .optional()
     .describe('keys of spaces; default: all that the account sees'),
 });
+const rights = z.boolean().optional().describe('true: only those with whom a file is shared read its document');
 const NotionConfig = z.strictObject({});
 const GoogleDriveConfig = z.strictObject({
   drive: id.optional().describe('id of a shared drive; default: what is shared with the service account'),
   folder: id.optional().describe('id of a folder'),
-  rights: z.boolean().optional().describe('true: only those with whom a file is shared read its document'),
+  rights,
   include: Globs,
   exclude: Globs,
 });
 const SharePointConfig = z.strictObject({
   library: id.optional().describe('name of a document library of the site; default: its first'),
   path: repositoryPath.default('').describe('folder of the library'),
+  rights,
   include: Globs,
   exclude: Globs,
 });

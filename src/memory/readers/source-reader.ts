@@ -1,3 +1,4 @@
+import { hash } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import type { SOURCE_FAILURES } from '../../jobs/schema.ts';
 
@@ -33,6 +34,11 @@ export type EntryContent = { readonly bytes: Uint8Array } | { readonly openStrea
 export interface EntryReaders {
   readonly emails: readonly string[];
   readonly groups: readonly string[];
+}
+
+/** Return what the readers of an entry add to its version, so that it changes with them. */
+export function rightsVersion(readers: EntryReaders | 'everyone' | undefined): string {
+  return readers === undefined ? '' : ` ${hash('sha256', JSON.stringify(readers), 'base64url')}`;
 }
 
 /** Entry with its content and the metadata of its document. */

@@ -1,4 +1,3 @@
-import { hash } from 'node:crypto';
 import path from 'node:path';
 import { z } from 'zod';
 import type { GoogleDriveConnection } from '../../../platform/cloud-source-settings.ts';
@@ -12,6 +11,7 @@ import {
   INLINE_BYTES_MAX,
   type ListedEntry,
   type ReadEntry,
+  rightsVersion,
   SourceFault,
   type SourceReader,
   tooLargeFault,
@@ -161,7 +161,7 @@ function isReadable({ mimeType }: DriveFile): boolean {
 function toListed(key: string, file: FoundFile, rights: boolean): ListedEntry {
   const { md5Checksum, modifiedTime, version, size } = file;
   const content = md5Checksum ?? `${modifiedTime} ${version ?? ''}`;
-  const shared = rights ? ` ${hash('sha256', JSON.stringify(readersOf(file)), 'base64url')}` : '';
+  const shared = rightsVersion(rights ? readersOf(file) : undefined);
   return { key, version: content + shared, sizeBytes: Number(size ?? 0), eventTimeMs: Date.parse(modifiedTime) };
 }
 

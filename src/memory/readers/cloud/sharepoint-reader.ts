@@ -7,9 +7,11 @@ import type { ConfigOf } from '../configs.ts';
 import { compileGlobs } from '../globs.ts';
 import {
   type EntryFault,
+  type EntryReaders,
   INLINE_BYTES_MAX,
   type ListedEntry,
   type ReadEntry,
+  rightsVersion,
   SourceFault,
   type SourceReader,
   tooLargeFault,
@@ -17,6 +19,7 @@ import {
 import { ApiClient } from './api-client.ts';
 import { readEach } from './list-read.ts';
 import { keysOf } from './path-names.ts';
+import { readSharePointRights } from './sharepoint-rights.ts';
 
 /** Time before its expiry at which a token is replaced. */
 const SPARE_MS = 300_000;
@@ -43,7 +46,7 @@ const Items = z.object({
   '@odata.nextLink': z.string().optional(),
 });
 type Item = z.output<typeof Items>['value'][number];
-type FoundItem = Item & { readonly path: string };
+type FoundItem = Item & { readonly path: string; readonly readers?: EntryReaders | 'everyone' | undefined };
 
 /**
  * Open a document library of SharePoint, or the files of a person on OneDrive, as a source by Microsoft Graph v1.0
@@ -51,7 +54,7 @@ type FoundItem = Item & { readonly path: string };
  */
 export function openSharePointReader(
   connection: SharePointConnection,
-  { library, path: folder, ...globs }: ConfigOf<'sharepoint'>,
+  { library, path: folder, rights = false, ...globs }: ConfigOf<'sharepoint'>,
   bytesMax: number,
 ): SourceReader {
   const tokens = openTokens(connection);
@@ -67,7 +70,9 @@ export function openSharePointReader(
         const below = pathBelow(item, folder);
         return below === null || !matches(below) ? [] : [{ ...item, path: below }];
       });
-      found = keysOf(wanted);
+      const ids = wanted.map(({ id }) => id);
+      const shared = rights ? await readSharePointRights(api, driveId, ids, signal) : null;
+      found = keysOf(wanted.map((item) => ({ ...item, readers: shared?.get(item.id) })));
       yield { faults: [], entries: [...found].map(([key, item]) => toListed(key, item)) };
     },
     read: (entries, signal) =>
@@ -161,7 +166,8 @@ function pathBelow({ name = '', parentReference }: Item, folder: string): string
 }
 
 function toListed(key: string, item: FoundItem): ListedEntry {
-  return { key, version: item.cTag ?? '', sizeBytes: item.size ?? 0, eventTimeMs: timeOf(item) };
+  const version = `${item.cTag ?? ''}${rightsVersion(item.readers)}`;
+  return { key, version, sizeBytes: item.size ?? 0, eventTimeMs: timeOf(item) };
 }
 
 function timeOf({ lastModifiedDateTime: time }: Item): number | null {
@@ -185,6 +191,7 @@ async function readItem(
     sourcePath: key.normalize('NFC'),
     metadata: { source_kind: 'sharepoint', ...(item.webUrl === undefined ? {} : { source_url: item.webUrl }) },
     eventTimeMs: timeOf(item),
+    readers: item.readers,
   };
   if (size === 0) return { ...about, content: null };
   // The address is signed, is valid for some minutes, and gets no credential of ours.

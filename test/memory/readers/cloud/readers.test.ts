@@ -243,7 +243,8 @@ describe('SharePoint', () => {
     },
   });
 
-  async function start() {
+  async function start(shared: Record<string, object[]> = {}) {
+    let isThrottled = true;
     const store = await startFakeApi(({ path: at, headers }) =>
       headers.authorization === undefined ? { body: `text of ${at.slice(1)}` } : refused('no credential belongs here'),
     );
@@ -265,6 +266,17 @@ describe('SharePoint', () => {
           { id: 'f', name: 'Team plans', folder: {} },
         ];
         return { json: { value, '@odata.nextLink': `${api.url}${at}?token=x` } };
+      }
+      if (at === '/v1.0/$batch') {
+        const { requests } = JSON.parse(body) as { requests: { id: string; url: string }[] };
+        const responses = requests.map(({ id, url }, nth) => {
+          const value = shared[/items\/(\w+)\/permissions$/.exec(url)?.[1] ?? ''];
+          const isLast = nth === requests.length - 1;
+          if (isThrottled && isLast) return { id, status: 429, headers: { 'Retry-After': '1' } };
+          return { id, status: 200, body: { value } };
+        });
+        isThrottled = false;
+        return { json: { responses } };
       }
       const id = /items\/(\w+)\/content$/.exec(at)?.[1];
       return id === undefined ? { status: 404 } : { status: 302, headers: { location: `${store.url}/${id}` } };
@@ -288,6 +300,27 @@ describe('SharePoint', () => {
     expect((await listAll(folder)).map(({ key }) => key)).toEqual(['b.txt']);
     const missing = openSharePointReader(place, { library: 'Plans', path: '' }, BYTES_MAX);
     await expect(listAll(missing)).rejects.toThrow('the site has no library "Plans"; it has Documents');
+  });
+
+  it('lets the rights of files come along, and waits where it is asked to', async () => {
+    const ana = { grantedToV2: { user: { id: 'u1', email: 'ana@example.com', displayName: 'Ana' } } };
+    const legal = { grantedToV2: { group: { id: 'g-legal', displayName: 'Legal' } } };
+    const members = { grantedToV2: { siteGroup: { id: '5', displayName: 'Team Members' } } };
+    const shared: Record<string, object[]> = {
+      a: [ana, legal, members],
+      b: [ana, { link: { scope: 'organization' } }],
+    };
+    const place = { ...(await start(shared)), clientSecret: new Secret('dulse') };
+    const reader = openSharePointReader(place, { library: 'Documents', path: '', rights: true }, BYTES_MAX);
+    const entries = await listAll(reader);
+    const read = await reader.read(entries, new AbortController().signal);
+    expect(read.map((entry) => ('readers' in entry ? entry.readers : null))).toEqual([
+      { emails: ['ana@example.com'], groups: ['Legal', 'Team Members', 'g-legal'] },
+      'everyone',
+    ]);
+    shared['a'] = [legal];
+    const changed = await listAll(reader);
+    expect(changed.map(({ version }, nth) => version === entries[nth]?.version)).toEqual([false, true]);
   });
 
   it('tells what Microsoft says of a wrong secret', async () => {
