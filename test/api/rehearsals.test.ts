@@ -92,13 +92,13 @@ const gauges = (chunks: { file_name: string }[]) => chunks.map(({ file_name: nam
 const textsUsed = async (as = key) =>
   (await call('GET', '/v1/usage/summary', undefined, as)).body.axes.embed_batch.texts;
 
-/** Digest the rows of all tables but those of usage, and those that say when a key was used. */
+/** Digest the rows of all tables but those of usage and audit, and those that say when a key was used. */
 async function digests(): Promise<Record<string, string>> {
   const { sql, usage } = test.appliance;
   await usage.meter.flush();
   const tables = await sql<{ name: string }[]>`
     SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema()
-      AND tablename !~ '^usage' AND tablename NOT IN ('api_keys', 'workers') ORDER BY 1`;
+      AND tablename !~ '^usage' AND tablename NOT IN ('api_keys', 'workers', 'audit_log') ORDER BY 1`;
   const digested: Record<string, string> = {};
   for (const { name } of tables) {
     const rows = await sql<{ row: string }[]>`SELECT to_jsonb(t)::text AS row FROM ${sql(name)} t ORDER BY 1`;
@@ -135,6 +135,8 @@ it('a candidate that is better for one judged query and worse for another is sho
   expect(body.whole_bucket.estimated_seconds).toBeGreaterThan(0);
   expect(await digests()).toEqual(before);
   expect((await textsUsed()) - used).toBe(DOCUMENTS + 2);
+  const audited = await test.appliance.sql`SELECT detail FROM audit_log WHERE action = 'bucket.rehearse'`;
+  expect(audited.map(({ detail }) => detail)).toEqual([{ model: REVERSED, sample: 2_000, queries: 2 }]);
 });
 
 it('a candidate that is only better has a higher nDCG, and small moves', async () => {

@@ -1,4 +1,5 @@
 import { setImmediate } from 'node:timers/promises';
+import { recordAudit } from '../../access/audit.ts';
 import { type Caller, requireScope } from '../../access/caller.ts';
 import { findBucket, requireReach } from '../../documents/buckets.ts';
 import type { Embedder } from '../../embedding/embedder.ts';
@@ -51,7 +52,8 @@ interface Options {
 
 /**
  * Compare a candidate with the present model of a bucket before the bucket moves: embed a sample of its chunks and
- * some queries with the candidate, and rank the sample by both models. The texts are metered; nothing else is written.
+ * some queries with the candidate, and rank the sample by both models. The texts are metered, and the audit log has an
+ * entry, since they go to the vendor of the candidate; nothing else is written.
  *
  * @throws AppError those of `planReembed`, of `chooseQueries` and of the embedder; `scope_missing`, `out_of_reach`
  *   (403): a document is hidden from the caller; `same_model` (409); `not_comparable` (409): no model of the
@@ -73,6 +75,9 @@ export async function rehearseSwitch(
   }
   const queries = await chooseQueries(context, caller, bucket.id, request.queries);
   if (request.dry_run) return estimate(context, caller, plan, request, queries);
+  const detail = { model: request.model, sample: request.sample, queries: queries.length };
+  const { orgId, actor } = caller;
+  await recordAudit(context.sql, { orgId, actor, action: 'bucket.rehearse', target: bucket.id, detail });
   const legs = await searchNow(context, caller, bucket.id, queries, options.signal);
   const sample = await takeSample(
     context,
