@@ -98,6 +98,15 @@ describe('users of a directory', () => {
     expect([answer.status, answer.body.status, answer.body.scimType]).toEqual([status, String(status), scimType]);
   });
 
+  it('cannot rename somebody whom a document names, and who has not signed in yet', async () => {
+    const id = await addUser('named');
+    const rename = () => patch(`/Users/${id}`, { op: 'replace', path: 'userName', value: 'taken@contoso.example' });
+    const json = { filename: 'x.txt', text: 'For one person.', access: { users: ['named@contoso.example'] } };
+    expect((await call('POST', '/v1/buckets/default/documents', json)).status).toBe(202);
+    expect((await rename()).status).toBe(403);
+    expect((await patch(`/Users/${id}`, { op: 'replace', path: 'active', value: false })).status).toBe(200);
+  });
+
   it('cannot change administrators, nor people of another organization', async () => {
     const admin = (
       await call('POST', '/v1/users', { email: 'boss@contoso.example', role: 'admin' }, await operatorToken())

@@ -5,8 +5,8 @@ import { isOrgAdminRole } from '../roles.ts';
 import { isNamedByDocuments, selectGroupsOf } from './group-store.ts';
 
 /**
- * Require that the caller may read every document that a user or a key may read since its access names it. With a
- * credential of that user or key, the caller could read them.
+ * Require that the caller may read every document that a user or a key may read since its access names it, or may let
+ * itself read them by a change of groups. With a credential of that user or key, the caller could read them.
  *
  * @param member `user:<id>` or `key:<id>`
  * @throws AppError `exceeds_own_rights` (403)
@@ -14,7 +14,7 @@ import { isNamedByDocuments, selectGroupsOf } from './group-store.ts';
 export async function requireReadersOf(sql: Sql, by: Caller, member: string): Promise<void> {
   if (isOrgAdminRole(by.role) || by.scopes.has('platform_admin')) return;
   if (member === `user:${by.userId}` || member === by.actor) return;
-  const groups = await selectGroupsOf(sql, by.orgId, member);
+  const groups = by.scopes.has('groups:manage') ? [] : await selectGroupsOf(sql, by.orgId, member);
   const isBeyond = groups.some((group) => !by.groups?.includes(group));
   if (!isBeyond && !(await isNamedByDocuments(sql, by.orgId, member))) return;
   throw forbidden(

@@ -2,6 +2,7 @@ import { conflict, invalidRequest, notFound } from '../../platform/errors.ts';
 import { inTransaction, type Sql } from '../../platform/postgres.ts';
 import { recordAudit } from '../audit.ts';
 import type { Caller } from '../caller.ts';
+import { requireReadersOf } from '../groups/require-readers.ts';
 import { parseInput } from '../input.ts';
 import { NewUser } from '../schema.ts';
 import { createUser, editUser, findUser } from '../users.ts';
@@ -96,6 +97,9 @@ async function find(sql: Sql, by: Caller, id: string): Promise<store.UserRow> {
 async function write(tx: Sql, by: Caller, id: string, input: ScimUserInput): Promise<ScimUser> {
   const email = emailOf(input);
   const before = await findUser(tx, by, id);
+  // Whoever has the new address could sign in as a user who has not done so yet.
+  const isUnbound = before.oidc_subject === null && !before.has_account;
+  if (isUnbound && before.email !== email) await requireReadersOf(tx, by, `user:${id}`);
   // `editUser` checks that the caller may manage the user.
   await editUser(tx, by, id, { suspended: !input.active });
   if (!(await store.updateIdentity(tx, by.orgId, id, { email, externalId: input.externalId ?? null }))) {
