@@ -2,11 +2,20 @@ import { AppError } from '../../src/platform/errors.ts';
 import type { RequestMiddleware } from '../request-state.ts';
 import { shownPath } from '../shown-path.ts';
 
+/** Paths of pages with a slash too many, as people type them. */
+const PAGES_WITH_SLASH: ReadonlySet<string> = new Set(['/console/', '/docs/', '/help/']);
+
 /**
  * Refuse a request that no route matched: 404 for an unknown path, 405 with `Allow` for another method of a known one.
+ * Redirect a person who typed a slash behind the path of a page.
  */
 export function refuseUnmatched(): RequestMiddleware {
   return (ctx) => {
+    if (PAGES_WITH_SLASH.has(ctx.path) && ctx.method === 'GET') {
+      ctx.status = 308;
+      ctx.set('Location', ctx.path.slice(0, -1) + ctx.search);
+      return;
+    }
     const allowed = [...new Set(ctx.matched?.flatMap((layer) => layer.methods))].sort();
     if (allowed.length === 0) throw unknownRoute(ctx.method, ctx.path);
     ctx.set('Allow', allowed.join(', '));

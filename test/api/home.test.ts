@@ -30,6 +30,13 @@ it.each(['*/*', 'application/json', 'application/json, text/html', ''])(
   },
 );
 
+it.each(['/console', '/docs', '/help'])('a slash behind %s leads to the page', async (page) => {
+  const open = (path: string) => fetch(test.api.url + path, { redirect: 'manual' });
+  const { status, headers } = await open(`${page}/?a=1`);
+  expect([status, headers.get('location')]).toEqual([308, `${page}?a=1`]);
+  expect((await open(`/${page}/`)).status).toBe(404);
+});
+
 it.each([
   ['an unknown route', 'GET', '/v1/nothing', {}, 404],
   ['another method', 'PUT', '/healthz', {}, 405],
