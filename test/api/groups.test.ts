@@ -129,7 +129,7 @@ describe('the access of a document', () => {
       users: [expect.stringMatching(/^usr_/)],
       groups: ['legal'],
     });
-    expect(await find('ana', 'first')).toEqual(['open.txt', 'secret.txt']);
+    await settled('ana', 'first', ['open.txt', 'secret.txt']);
     expect(await find('cho', 'first')).toEqual(['open.txt', 'secret.txt']);
     expect(await find('ben', 'first')).toEqual(['open.txt']);
     expect((await call('GET', path, undefined, tokens['ben'])).status).toBe(404);

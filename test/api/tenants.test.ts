@@ -60,7 +60,7 @@ const path = (route: Route, given: Record<string, string> = ids) =>
 function call(route: Route, key: string | undefined, to = path(route)): Promise<Answer> {
   const fields = {
     ...{ name: 'x', input: 'x', query: 'x', filename: 'x.txt', text: 'x' },
-    ...{ statement: 'SELECT documents', groups: [] },
+    ...{ statement: 'SELECT documents', groups: [], model: 'local/lexical-1' },
     ...{ file_id: 'x', file_ids: ['x'], attributes: {} },
   };
   const schema = route.operationId === 'uploadDocument' ? UploadRequest : route.body;

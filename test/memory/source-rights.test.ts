@@ -37,6 +37,8 @@ beforeAll(async () => {
     await makeUserToken(test.appliance, { role: 'member' }),
   ];
   await call('POST', '/v1/groups', { name: 'legal', claim: 'legal-claim', members: [await idOf(ana)] });
+  // The credential of ana was looked up before, and is kept for half a second.
+  await until(async () => (await me(ana)).groups.length === 1, { what: 'the group of ana' });
 });
 afterAll(async () => {
   await test.close();
