@@ -232,6 +232,7 @@ describe('the matrix of routes and callers', () => {
     ['a key of a user of no group', 'of-board', () => keyOfUser('board')],
     ['a member of no group', 'of-board', () => tokenOf('member')],
     ['a key of a group of the same name elsewhere', 'of-board', keyElsewhere],
+    ['a key of a group that is shown as the group', 'of-board', keyOfNamesake],
   ] as const)('%s learns nothing of a hidden document from any route', async (_row, name, makeKey) => {
     const key = await makeKey();
     const hidden = { ...MISSING, bucket: own.bucket, collection: own.collection, ...ids[name] };
@@ -300,6 +301,14 @@ async function keyInGroup(names: readonly string[], others: readonly string[] = 
     await change({ add: [member, ...others] });
     if (leaves) await change({ remove: [member] });
   }
+  return key;
+}
+
+/** Create a key in a group whose display name and claim are those of another group. */
+async function keyOfNamesake(): Promise<string> {
+  const key = await test.key({ scopes: OF_ORGANIZATION, authLevel: 10 });
+  const json = { name: 'shown', display_name: 'board', claim: 'group:board', members: [`key:${key.split('_')[1]}`] };
+  expect((await test.call('POST', '/v1/groups', { key: owner, json })).status).toBe(201);
   return key;
 }
 
