@@ -33,9 +33,9 @@ export const AccessInput = z
   .nullable();
 export type AccessInput = z.output<typeof AccessInput>;
 
-/** List the entries that name a caller. */
+/** List the entries that name a caller, in the order of the caller's groups. */
 export function accessEntriesOf({ userId, groups = [] }: Pick<Caller, 'userId' | 'groups'>): string[] {
-  return [...(userId === null ? [] : [USER + userId]), ...groups.map((name) => GROUP + name)].sort();
+  return [...groups.map((name) => GROUP + name), ...(userId === null ? [] : [USER + userId])];
 }
 
 /** Split an access list into its users and groups. */
@@ -60,14 +60,14 @@ export type ChangedList = { readonly list: AccessList | null } | { readonly faul
  */
 export function changeAccessList(current: AccessList | null, wanted: AccessInput): ChangedList {
   if (wanted === null) return { list: null };
+  if (wanted.users === undefined && wanted.groups === undefined) return { list: current };
   const { users = entriesOf(current ?? [], USER), groups = entriesOf(current ?? [], GROUP) } = wanted;
   const list = [...new Set(listOf({ users: users ?? [], groups: groups ?? [] }))];
   if (isTooLong(list)) {
     return { fault: 'names too many users and groups; put people into a group' };
   }
   if (list.length > 0) return { list };
-  const isUnchanged = wanted.users === undefined && wanted.groups === undefined;
-  if (isUnchanged || wanted.users === null || wanted.groups === null) return { list: null };
+  if (wanted.users === null || wanted.groups === null) return { list: null };
   return { fault: 'names nobody; send null to let everyone read who otherwise may' };
 }
 

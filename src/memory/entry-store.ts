@@ -160,27 +160,18 @@ export async function setEventTime(tx: Sql, orgId: string, documentId: string, e
     WHERE org_id = ${orgId} AND id = ${documentId} AND event_time IS DISTINCT FROM ${eventTime}::timestamptz`;
 }
 
-/** Set who may read the documents of an entry, in all versions. */
-export async function setAccess(tx: Sql, orgId: string, entryId: string, list: AccessList | null): Promise<void> {
-  const value = tx`${list && tx.array([...list])}::text[]`;
-  await tx`
-    UPDATE documents SET access_list = ${value}, updated_at = now()
-    WHERE org_id = ${orgId} AND source_entry_id = ${entryId} AND status <> 'deleting'
-      AND access_list IS DISTINCT FROM ${value}`;
-}
-
-/** Set who may read the documents of a source. */
-export async function setAccessOfSource(
+/** Set who may read the documents of an entry, in all versions, or those of a whole source. */
+export async function setAccess(
   tx: Sql,
   orgId: string,
-  sourceId: string,
+  of: { readonly entryId: string } | { readonly sourceId: string },
   list: AccessList | null,
 ): Promise<void> {
   const value = tx`${list && tx.array([...list])}::text[]`;
+  const isOf = 'entryId' in of ? tx`source_entry_id = ${of.entryId}` : tx`source_id = ${of.sourceId}`;
   await tx`
     UPDATE documents SET access_list = ${value}, updated_at = now()
-    WHERE org_id = ${orgId} AND source_id = ${sourceId} AND status <> 'deleting'
-      AND access_list IS DISTINCT FROM ${value}`;
+    WHERE org_id = ${orgId} AND ${isOf} AND status <> 'deleting' AND access_list IS DISTINCT FROM ${value}`;
 }
 
 /**

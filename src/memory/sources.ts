@@ -16,7 +16,7 @@ import { isUniqueViolation, type Sql } from '../platform/postgres.ts';
 import type { ConnectionSettings } from '../platform/source-settings.ts';
 import { parseWithNulls } from '../platform/zod-nulls.ts';
 import { type Connections, connectionsOf } from './connections.ts';
-import { detachDocuments, findDocumentsOfSource, setAccessOfSource } from './entry-store.ts';
+import { detachDocuments, findDocumentsOfSource, setAccess } from './entry-store.ts';
 import { listFaults } from './fault-store.ts';
 import { notifySync, queueSync } from './queue-sync.ts';
 import { CONFIG_BY_TYPE } from './readers/configs.ts';
@@ -98,6 +98,11 @@ export async function createSource(
     throw new AppError({ code: 'source_exists', status: 409, message });
   }
   return store.findSource(sql, caller, row.id);
+}
+
+/** Return true if the entries of a source tell who may read them. */
+function carriesRights({ config }: Pick<store.Source, 'config'>): boolean {
+  return config['readers'] !== undefined || config['rights'] === true;
 }
 
 /** Return the access list of the documents of a source: its own, or that of the bucket. */
@@ -229,7 +234,11 @@ export async function changeSource(
       change.access === undefined ? source.accessList : await listFor(tx, orgId, change.access, source.accessList);
     const changed = { ...source, config: config ?? source.config, schedule, isPaused, accessList };
     await store.updateSource(tx, changed, next);
-    if (change.access !== undefined) await setAccessOfSource(tx, orgId, source.id, await ownOrDefault(tx, changed));
+    // Where entries tell their readers, the access of the source would let others read them.
+    const isOfSource = change.access !== undefined || carriesRights(source);
+    if (isOfSource && !carriesRights(changed)) {
+      await setAccess(tx, orgId, { sourceId: source.id }, await ownOrDefault(tx, changed));
+    }
     const resumed = source.isPaused && !isPaused;
     if (resumed) await queueSync(tx, changed);
     await recordAudit(tx, { orgId, actor, action: 'source.change', target: source.id, detail: { ...change } });

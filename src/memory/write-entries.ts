@@ -149,7 +149,8 @@ async function writeAll(tx: Sql, context: WriteContext, stored: readonly StoredW
       work,
       list === undefined ? access : { ...access, access_list: list },
     );
-    if (list !== undefined && work.known !== null) await entries.setAccess(tx, source.orgId, work.known.id, list);
+    if (list !== undefined && work.known !== null)
+      await entries.setAccess(tx, source.orgId, { entryId: work.known.id }, list);
     if (counted !== null) counts[counted] = (counts[counted] ?? 0) + 1;
     if (oldKey !== null) oldKeys.push(oldKey);
   }

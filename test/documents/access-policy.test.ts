@@ -29,6 +29,15 @@ function clamp(
 }
 
 describe('clampAccess', () => {
+  it.each([
+    ['no change', {}, ['nobody']],
+    ['an empty list', { users: [], groups: [] }, ['nobody']],
+    ['null', null, null],
+    ['a group', { groups: ['legal'] }, ['group:legal']],
+  ])('a list that names nobody stays after %s unless it is asked to go', (_, access, list) => {
+    expect(clamp({ access }, {}, { access_list: ['nobody'] }).access.access_list).toEqual(list);
+  });
+
   it('a change is granted if neither the bucket nor the caller forbids it', () => {
     const change = {
       privacy_level: 7,

@@ -123,6 +123,12 @@ it('rows tell who may read them, and a change of that embeds nothing', async () 
     [ofAll, ofAna, ofStrangers].toSorted(),
   ]);
   expect(await jobs()).toBe(before);
+  // The access of the source is for entries that do not tell their readers.
+  const seen = [await find('notes', ana), await find('notes', ben)];
+  await call('PATCH', `/v1/memory/sources/${id}`, { access: { users: [await emailOf(ana), await emailOf(ben)] } });
+  expect([await find('notes', ana), await find('notes', ben)]).toEqual(seen);
+  await call('PATCH', `/v1/memory/sources/${id}`, { config: { ...config, readers: null } });
+  expect([await find('notes', ana), await find('notes', ben)].map((found) => found.length)).toEqual([4, 4]);
 });
 
 it('readers that are set later come along for rows that did not change', async () => {
