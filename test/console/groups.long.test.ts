@@ -52,6 +52,10 @@ inBrowser('a group is made, its members change, and a document names it', async 
   await expectGoodLooks(page, 'document-access-form');
   await form.getByRole('button', { name: 'Save' }).click();
   await page.getByText('access does not name you or a group of yours').waitFor();
+  await page.getByText('This does not exist, or not any more').waitFor();
+  expect(await page.getByRole('button', { name: 'Delete' }).count()).toBe(0);
+  expect(await page.getByText('access does not name you or a group of yours').count()).toBe(1);
+  await expectGoodLooks(page, 'document-access-lost');
   const [document] = await console.test.appliance.sql`SELECT access_list FROM documents WHERE id = ${data[0].id}`;
   expect(document?.['access_list']).toEqual(['group:legal']);
   expect(faults).toEqual([]);

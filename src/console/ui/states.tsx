@@ -52,9 +52,15 @@ export function Failure({ error, onRetry }: { error: ApiError; onRetry: () => vo
   );
 }
 
+/** Return the data that a page may still show: data from before an outage, but not from before a refusal. */
+export function shownData<T>({ data, error }: Resource<T>): T | null {
+  return error === null || error.status === 0 ? data : null;
+}
+
 /** Show data once it has loaded. Before that, show the loading state or the reason why data is missing. */
 export function Loaded<T>({ of, children }: { of: Resource<T>; children: (data: T) => ComponentChildren }) {
-  if (of.data !== null && (of.error === null || of.error.status === 0)) return <>{children(of.data)}</>;
+  const data = shownData(of);
+  if (data !== null) return <>{children(data)}</>;
   if (of.error !== null) return <Failure error={of.error} onRetry={of.refresh} />;
   return <Loading />;
 }

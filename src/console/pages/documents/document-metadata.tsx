@@ -4,13 +4,19 @@ import { t } from '../../lib/i18n.ts';
 import { useAction } from '../../lib/resource.ts';
 import { mayEditMetadata } from '../../lib/session.ts';
 import type { DocumentView, EditReply } from '../../types.ts';
-import { ActionError, Button, Check, Form, Warnings } from '../../ui/controls.tsx';
+import { ActionError, Button, Check, Form } from '../../ui/controls.tsx';
 import { Facts, Panel } from '../../ui/page.tsx';
 import { type Pair, PairRows, pairOf } from '../../ui/pair-rows.tsx';
 import { toast } from '../../ui/toast.tsx';
 
 /** Metadata of a document, edited in place. */
-export function MetadataPanel({ document, onSaved }: { document: DocumentView; onSaved: () => void }) {
+export function MetadataPanel({
+  document,
+  onSaved,
+}: {
+  document: DocumentView;
+  onSaved: (warnings: readonly string[]) => void;
+}) {
   const [isEditing, setIsEditing] = useState(false);
   const entries = Object.entries(document.metadata);
   const edit = !isEditing && mayEditMetadata() && (
@@ -46,28 +52,25 @@ function MetadataForm({
 }: {
   document: DocumentView;
   onDone: () => void;
-  onSaved: () => void;
+  onSaved: (warnings: readonly string[]) => void;
 }) {
   const [pairs, setPairs] = useState<readonly Pair[]>(() => [
     ...Object.entries(document.metadata).map(([key, value]) => pairOf(key, value)),
     pairOf(),
   ]);
   const [reindex, setReindex] = useState(false);
-  const [warnings, setWarnings] = useState<readonly string[]>([]);
   const save = useAction(async () => {
     const json = { metadata: changeOf(document.metadata, pairs), reindex };
     const path = pathOf('v1', 'buckets', document.bucket_id, 'documents', document.id, 'metadata');
     const reply = await call<EditReply>(path, { method: 'PATCH', json });
-    setWarnings(reply.warnings);
     toast(t('Saved'));
-    if (reply.warnings.length === 0) onDone();
-    onSaved();
+    onDone();
+    onSaved(reply.warnings);
   });
   return (
     <Form onSubmit={() => save.run()} aria-label={t('Metadata')}>
       <PairRows pairs={pairs} onPairs={setPairs} />
       <Check label={t('Make the vectors anew')} isOn={reindex} onToggle={setReindex} />
-      <Warnings of={warnings} />
       <ActionError error={save.error} />
       <div class="form-actions">
         <Button onClick={onDone}>{t('Cancel')}</Button>

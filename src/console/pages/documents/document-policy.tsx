@@ -5,7 +5,7 @@ import { useAction } from '../../lib/resource.ts';
 import { mayEditMetadata } from '../../lib/session.ts';
 import { splitList } from '../../lib/split-list.ts';
 import type { DocumentView, EditReply } from '../../types.ts';
-import { ActionError, Button, Check, Form, SelectField, TextField, Warnings } from '../../ui/controls.tsx';
+import { ActionError, Button, Check, Form, SelectField, TextField } from '../../ui/controls.tsx';
 import { Facts, Panel } from '../../ui/page.tsx';
 import { PrivacyLevelField } from '../../ui/privacy-level-field.tsx';
 import { toast } from '../../ui/toast.tsx';
@@ -15,7 +15,13 @@ export const REVIEWS = ['pending', 'approved', 'rejected'] as const;
 export const optionsOf = (names: readonly string[]) => names.map((value) => ({ value, label: translateName(value) }));
 
 /** Access policy of a document, edited in place. */
-export function PolicyPanel({ document, onSaved }: { document: DocumentView; onSaved: () => void }) {
+export function PolicyPanel({
+  document,
+  onSaved,
+}: {
+  document: DocumentView;
+  onSaved: (warnings: readonly string[]) => void;
+}) {
   const [isEditing, setIsEditing] = useState(false);
   const edit = !isEditing && mayEditMetadata() && (
     <Button small onClick={() => setIsEditing(true)}>
@@ -55,7 +61,7 @@ function PolicyForm({
 }: {
   document: DocumentView;
   onDone: () => void;
-  onSaved: () => void;
+  onSaved: (warnings: readonly string[]) => void;
 }) {
   const [level, setLevel] = useState(String(document.privacy_level));
   const [classification, setClassification] = useState(document.classification);
@@ -64,7 +70,6 @@ function PolicyForm({
   const [users, setUsers] = useState(document.access?.users.join(', ') ?? '');
   const [groups, setGroups] = useState(document.access?.groups.join(', ') ?? '');
   const [isPublic, setIsPublic] = useState(document.public_accessible);
-  const [warnings, setWarnings] = useState<readonly string[]>([]);
   const save = useAction(async () => {
     const json = {
       ...(Number(level) === document.privacy_level ? {} : { privacy_level: Number(level) }),
@@ -77,10 +82,9 @@ function PolicyForm({
     };
     const path = pathOf('v1', 'buckets', document.bucket_id, 'documents', document.id, 'metadata');
     const reply = await call<EditReply>(path, { method: 'PATCH', json });
-    setWarnings(reply.warnings);
     toast(t('Saved'));
-    if (reply.warnings.length === 0) onDone();
-    onSaved();
+    onDone();
+    onSaved(reply.warnings);
   });
   return (
     <Form onSubmit={() => save.run()} aria-label={t('Access')}>
@@ -115,7 +119,6 @@ function PolicyForm({
         onValue={setGroups}
       />
       <Check label={t('Public: readable from outside of the organization')} isOn={isPublic} onToggle={setIsPublic} />
-      <Warnings of={warnings} />
       <ActionError error={save.error} />
       <div class="form-actions">
         <Button onClick={onDone}>{t('Cancel')}</Button>

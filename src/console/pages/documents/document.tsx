@@ -6,11 +6,11 @@ import { type Page, useAction, useResource } from '../../lib/resource.ts';
 import { linkTo, navigate, type PageProps } from '../../lib/router.ts';
 import { mayUse } from '../../lib/session.ts';
 import type { BucketView, DocumentView, JobView } from '../../types.ts';
-import { ActionError, Button, Notice } from '../../ui/controls.tsx';
+import { ActionError, Button, Notice, Warnings } from '../../ui/controls.tsx';
 import { ConfirmDialog } from '../../ui/dialog.tsx';
 import { Facts, PageHeader, Panel } from '../../ui/page.tsx';
 import { Reason } from '../../ui/reason.tsx';
-import { Loaded } from '../../ui/states.tsx';
+import { Loaded, shownData } from '../../ui/states.tsx';
 import { toast } from '../../ui/toast.tsx';
 import { HistoryPanel } from './document-history.tsx';
 import { MetadataPanel } from './document-metadata.tsx';
@@ -27,7 +27,13 @@ export default function DocumentPage({ parameters, place }: PageProps) {
       call<DocumentView>(pathOf('v1', 'documents', id), { query: { search: place.query.get('search') }, signal }),
     ['documents', 'jobs'],
   );
-  const { data } = document;
+  // Warnings of a change outlive the document's panels: after it, the person may no longer read the document.
+  const [warnings, setWarnings] = useState<readonly string[]>([]);
+  const onSaved = (given: readonly string[]) => {
+    setWarnings(given);
+    document.refresh();
+  };
+  const data = shownData(document);
   return (
     <div class="page">
       {data ? (
@@ -35,6 +41,7 @@ export default function DocumentPage({ parameters, place }: PageProps) {
       ) : (
         <PageHeader title={t('Document')} crumbs={[{ label: t('Documents'), href: linkTo('documents') }]} />
       )}
+      <Warnings of={warnings} />
       <Loaded of={document}>
         {(shown) => (
           <>
@@ -51,8 +58,8 @@ export default function DocumentPage({ parameters, place }: PageProps) {
                 <Panel title={t('Facts')} padded>
                   <DocumentFacts document={shown} />
                 </Panel>
-                <MetadataPanel document={shown} onSaved={document.refresh} />
-                <PolicyPanel document={shown} onSaved={document.refresh} />
+                <MetadataPanel document={shown} onSaved={onSaved} />
+                <PolicyPanel document={shown} onSaved={onSaved} />
                 <HistoryPanel document={shown} />
               </div>
             </div>
