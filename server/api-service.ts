@@ -78,6 +78,7 @@ import { sessionRoutes } from './routes/sessions.ts';
 import { synonymRoutes } from './routes/synonyms.ts';
 import { usageRoutes } from './routes/usage.ts';
 import { userRoutes } from './routes/users.ts';
+import { vectorImportRoutes } from './routes/vector-imports.ts';
 import { vectorStoreFileRoutes } from './routes/vector-store-files.ts';
 import { vectorStoreRoutes } from './routes/vector-stores.ts';
 import { vendorRoutes } from './routes/vendors.ts';
@@ -182,6 +183,7 @@ export function apiRoutes(
     ...callerRoutes(appliance),
     ...bucketRoutes(sql, appliance.ingest.reembed, purge),
     ...rehearsalRoutes(rehearsalContext(appliance)),
+    ...vectorImportRoutes(appliance.ingest.imports, shared),
     ...synonymRoutes(sql),
     ...searchLogRoutes({ sql, settings: config.search.log, log: appliance.search.log }),
     ...bucketMapRoutes({ sql, chunks: appliance.search.chunks, threads: appliance.threads }),

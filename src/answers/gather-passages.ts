@@ -70,7 +70,8 @@ export async function gatherPassages(
     const asking = { ...context.search, log: askedByAssistant(context.search.log) };
     const response = await search(asking, caller, request, signal);
     const found = linkResults(response, context.search.links, { caller, origin: request.origin }).results as Found[];
-    const { kept, tokens } = withinBudget(found, request.tokensMax);
+    const readable = found.filter(({ text }) => text !== '');
+    const { kept, tokens } = withinBudget(readable, request.tokensMax);
     const surrounded = await surround(context.reading, caller, kept, request.tokensMax - tokens, signal);
     const { relevance, relevance_score, warnings } = response;
     const logged = response.search_id === null ? {} : { search_id: response.search_id };

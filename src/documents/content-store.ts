@@ -110,6 +110,32 @@ export async function findVersionsOfPath(
   }));
 }
 
+/** Find the newest uploaded document of each path that the caller may see. */
+export async function findNewestOfPaths(
+  sql: Sql,
+  caller: Caller,
+  bucketId: string,
+  paths: readonly string[],
+): Promise<Map<string, Pick<PathVersion, 'id' | 'status' | 'sha256' | 'jobId'>>> {
+  const rows = await sql`
+    SELECT DISTINCT ON (source_path) id, source_path, status, sha256, ${lastJobOf(sql)} AS job_id FROM documents
+    WHERE documents.org_id = ${caller.orgId} AND documents.bucket_id = ${bucketId} AND documents.source_id IS NULL
+      AND md5(source_path) = ANY(SELECT md5(path) FROM unnest(${sql.array([...paths])}::text[]) AS path)
+      AND source_path = ANY(${sql.array([...paths])}::text[]) AND ${visibleTo(sql, caller)}
+    ORDER BY source_path, id DESC`;
+  return new Map(
+    rows.map((row) => [
+      row['source_path'] as string,
+      {
+        id: row['id'] as string,
+        status: row['status'] as DocumentStatus,
+        sha256: row['sha256'] as Buffer,
+        jobId: row['job_id'] as string | null,
+      },
+    ]),
+  );
+}
+
 /** Newest uploaded document of a path. */
 export interface PathDocument {
   readonly id: string;

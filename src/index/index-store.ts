@@ -226,6 +226,8 @@ export interface VectorFacts {
   readonly mapVersion: number | null;
   /** Null if the native vectors are not stored. */
   readonly nativeDimension: number | null;
+  /** False if the chunks are imported vectors without their text, which nothing can embed again. */
+  readonly hasText: boolean;
 }
 
 /** Group of searchable documents with the same origin of their vectors. */
@@ -234,20 +236,21 @@ export interface LiveGroup extends VectorFacts {
   readonly chunks: number;
 }
 
-/** Group the searchable documents of a bucket by model, revision, space and map of their vectors. */
+/** Group the searchable documents of a bucket by model, revision, space and map of their vectors, and by whether they have text. */
 export async function selectLiveGroups(sql: Sql, orgId: string, bucketId: string): Promise<LiveGroup[]> {
   const rows = await sql`
-    SELECT g.embed_model, g.embed_revision, g.space, g.map_version, g.native_dimension,
+    SELECT g.embed_model, g.embed_revision, g.space, g.map_version, g.native_dimension, g.has_text,
            count(*)::int AS documents, sum(g.chunks_count)::bigint AS chunks
     FROM documents d JOIN generations g ON g.id = d.active_generation
     WHERE d.org_id = ${orgId} AND d.bucket_id = ${bucketId} AND d.status <> 'deleting'
-    GROUP BY 1, 2, 3, 4, 5 ORDER BY 1, 2, 4`;
+    GROUP BY 1, 2, 3, 4, 5, 6 ORDER BY 1, 2, 4, 6`;
   return rows.map((row) => ({
     model: row['embed_model'] as string,
     revision: row['embed_revision'] as string | null,
     space: row['space'] as string,
     mapVersion: row['map_version'] === null ? null : Number(row['map_version']),
     nativeDimension: row['native_dimension'] as number | null,
+    hasText: row['has_text'] as boolean,
     documents: row['documents'] as number,
     chunks: Number(row['chunks']),
   }));

@@ -16,6 +16,8 @@ export interface NewGeneration {
   readonly mapVersion: number | null;
   /** Dimension of the native vectors; null if the artifact has none. */
   readonly nativeDimension: number | null;
+  /** False if its chunks are imported vectors without their text. */
+  readonly hasText: boolean;
   /** Generation from which this one was reprojected; null for a generation of an ingest job. */
   readonly replaces: number | null;
 }
@@ -46,13 +48,14 @@ export async function registerGenerations(
     space: ['text', ({ space }) => space],
     map_version: ['integer', ({ mapVersion }) => mapVersion],
     native_dimension: ['integer', ({ nativeDimension }) => nativeDimension],
+    has_text: ['integer', ({ hasText }) => (hasText ? 1 : 0)],
     replaces: ['bigint', ({ replaces }) => replaces],
   });
   const rows = await sql<{ id: number }[]>`
     INSERT INTO generations (id, org_id, bucket_id, document_id, job_id, artifact_key, chunks_count, embed_model,
-                             embed_revision, space, map_version, native_dimension, replaces)
+                             embed_revision, space, map_version, native_dimension, has_text, replaces)
     SELECT given.id, documents.org_id, documents.bucket_id, documents.id, job_id, artifact_key, given.chunks_count,
-           given.embed_model, embed_revision, space, map_version, native_dimension, replaces
+           given.embed_model, embed_revision, space, map_version, native_dimension, has_text = 1, replaces
     FROM ${given}
     JOIN documents ON documents.org_id = given.org_id AND documents.id = given.document_id
     WHERE documents.status <> 'deleting'

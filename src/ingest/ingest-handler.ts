@@ -1,18 +1,18 @@
 import { availableParallelism } from 'node:os';
 import pLimit from 'p-limit';
-import { artifactKey } from '../documents/documents.ts';
 import type { Embedder } from '../embedding/embedder.ts';
 import type { VectorOrigin } from '../embedding/model-choice.ts';
 import type { IndexWriter } from '../index/writing/index-writer.ts';
 import { cancelJobs } from '../jobs/document-jobs-store.ts';
 import type { JobHandler } from '../jobs/handler.ts';
 import { JobError, type Lease, LeaseLost, RECORDED_AFTER_MS } from '../jobs/lease.ts';
-import type { Job } from '../jobs/schema.ts';
+import type { Model } from '../models/catalog.ts';
 import { AppError } from '../platform/errors.ts';
 import type { Objects } from '../platform/objects/objects.ts';
 import type { Sql } from '../platform/postgres.ts';
 import type { Threads } from '../platform/threads.ts';
 import { traced } from '../platform/tracing.ts';
+import type { Projections } from '../projection/projections.ts';
 import type { DocumentImages } from '../recognition/document-images.ts';
 import { ChunkBuffer } from './chunk-buffer.ts';
 import { ChunkEmbedder, type EmbeddedChunks } from './chunk-embedder.ts';
@@ -21,6 +21,7 @@ import type { ChildPool } from './extract/child-pool.ts';
 import { ExtractError, PicturesDoNotFit } from './extract/errors.ts';
 import { type ExtractSummary, extractWindows } from './extract/extract-document.ts';
 import type { ImageReading } from './extract/image-texts.ts';
+import { generationOf } from './generation-of-job.ts';
 import type { NewGeneration } from './generation-store.ts';
 import { type IngestStatements, ingestStatements } from './ingest-statements.ts';
 import { keepsText } from './job-operations.ts';
@@ -32,6 +33,8 @@ import { restoreGeneration } from './restore-generation.ts';
 import { type ClaimedIngest, type IngestSource, markProcessing } from './source-store.ts';
 import { lockHeldJob } from './store.ts';
 import { findStoredVectors } from './stored-vectors.ts';
+import { ingestVector, isVectorDocument } from './vectors/ingest-vector.ts';
+import { VECTOR_FORMAT } from './vectors/vector-document.ts';
 import { GenerationWriter } from './write-generation.ts';
 
 export interface IngestContext {
@@ -39,6 +42,9 @@ export interface IngestContext {
   readonly objects: Objects;
   readonly threads: Threads;
   readonly embedder: Embedder;
+  readonly projections: Projections;
+  /** Find a model of the catalog. */
+  readonly getModel: (id: string) => Model | undefined;
   /** Return true if the model for such documents is slow, so that their vectors are made later. */
   readonly isDeferred: (orgId: string, origin: VectorOrigin | null) => Promise<boolean>;
   /** Note that documents of a bucket wait for vectors. */
@@ -104,6 +110,11 @@ async function ingestClaimed(context: WorkContext, lease: Lease, claimed: Claime
       await finish(context, lease, restored, { found, cost: 0, extraction: null, tableName: null });
       return;
     }
+  }
+  if (isVectorDocument(source)) {
+    const { generation, cost } = await ingestVector(context, lease, source).catch(throwAsIndexMoved);
+    const found = { format: VECTOR_FORMAT, pages: null };
+    return finish(context, lease, generation, { found, cost, extraction: null, tableName: null });
   }
   const { buffer, ...extracted } = await traced(
     'extract document',
@@ -294,26 +305,6 @@ async function write(
   }
   if (generation === null) throw new Error('nothing to write');
   return { generation, cost: embedder.cost, outage, tableName };
-}
-
-function generationOf(job: Job, source: IngestSource, chunksCount: number, embedded: EmbeddedChunks): NewGeneration {
-  const { orgId, bucketId, documentId } = source;
-  const id = job.generation as number;
-  return {
-    id,
-    orgId,
-    bucketId,
-    documentId,
-    jobId: job.id,
-    artifactKey: artifactKey(orgId, documentId, id),
-    chunksCount,
-    embedModel: embedded.model,
-    embedRevision: embedded.native?.revision ?? null,
-    space: embedded.space,
-    mapVersion: embedded.mapVersion,
-    nativeDimension: embedded.native?.dimension ?? null,
-    replaces: null,
-  };
 }
 
 /**

@@ -26,10 +26,13 @@ import { renewTermsChore } from './reindex/renew-terms.ts';
 import { retryChore } from './retry-failed.ts';
 import type { UploadContext } from './upload.ts';
 import { UploadStatements } from './upload-statements.ts';
+import type { ImportContext } from './vectors/import-vectors.ts';
 
 /** Services that bring documents into the index. */
 export interface Ingest {
   readonly uploads: UploadContext;
+  /** Context for importing vectors. */
+  readonly imports: ImportContext;
   /** Context for reading the text of a document back. */
   readonly reading: ReadingContext;
   readonly jobs: readonly JobDefinition[];
@@ -65,9 +68,10 @@ export function openIngest(context: {
   const deferred = new DeferredVectors({ sql, notifier, logger });
   const handler = lazyHandler({ kind: 'ingest', firstPhase: 'extracting' }, async () => {
     const { ingestHandler } = await import('./ingest-handler.ts');
-    const parts = { sql, objects, threads, embedder, index, pictures, children };
+    const parts = { sql, objects, threads, embedder, projections, index, pictures, children };
     return ingestHandler({
       ...parts,
+      getModel: (id) => backends.catalog.get(id),
       limits: config.limits,
       isDeferred: async (orgId, origin) =>
         runsOnHost(backends, chooseIndexModel(backends, await routing.of(orgId), origin)),
@@ -81,6 +85,7 @@ export function openIngest(context: {
   const reindex = { ...context.calibration, direct, chunks, index, projections, embedder };
   const reembed = { sql, objects, projections, notifier, logger, ...context.embedding };
   return {
+    imports: { sql, objects, notifier, logger, plans: config.plans, projections, catalog: backends.catalog },
     uploads: {
       sql,
       objects,

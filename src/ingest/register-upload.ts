@@ -26,7 +26,7 @@ interface Wanted extends WantedUpload {
 }
 
 function wantedOf(given: WantedUpload): Wanted {
-  const { scope, ...metadata } = withoutNulls(given.request.metadata ?? {});
+  const { scope, ...metadata } = textsOf(given.request.metadata);
   return { ...given, scope, metadata };
 }
 
@@ -102,6 +102,7 @@ export function registerInSteps(
 /**
  * Write the documents and the jobs of stored files in one transaction, whatever other documents of the bucket hold.
  * @param bucket locked, so that its policy does not change
+ * @returns ids of the jobs
  * @throws AppError `scope_not_yours` (403), 400 for a department that the bucket does not list
  */
 export async function registerStored(
@@ -109,17 +110,16 @@ export async function registerStored(
   caller: Caller,
   { id: bucketId, policy }: BucketView,
   given: readonly WantedUpload[],
-): Promise<void> {
+): Promise<string[]> {
   const all = given.map(wantedOf);
   for (const { scope } of all) requireOwnDepartment(caller, scope ?? null);
   const documents = all.map((wanted) =>
     newDocumentOf(caller, bucketId, wanted, checkedAccess(caller, policy, wanted).access),
   );
   await insertDocuments(tx, documents);
-  await enqueueJobs(
-    tx,
-    all.map((wanted) => newJobOf(caller, bucketId, wanted.upload, wanted)),
-  );
+  const jobs = all.map((wanted) => newJobOf(caller, bucketId, wanted.upload, wanted));
+  await enqueueJobs(tx, jobs);
+  return jobs.map(({ id }) => id);
 }
 
 /** Compute the access policy of an upload. @throws AppError 400 for a department that the bucket does not list */
@@ -197,6 +197,7 @@ function newDocumentOf(caller: Caller, bucketId: string, wanted: Wanted, access:
   };
 }
 
-function withoutNulls(metadata: Record<string, string | null>): Record<string, string> {
+/** Return the metadata of an upload, in which null is no value. */
+export function textsOf(metadata: UploadRequest['metadata'] = {}): Record<string, string> {
   return Object.fromEntries(Object.entries(metadata).filter((entry): entry is [string, string] => entry[1] !== null));
 }

@@ -45,6 +45,7 @@ export async function restoreGeneration(
     space: stored.space,
     mapVersion: stored.mapVersion,
     nativeDimension: stored.nativeDimension,
+    hasText: stored.hasText,
     replaces: null,
   };
   if (!(await context.statements.register(generation))) throw new LeaseLost(lease.job.id);

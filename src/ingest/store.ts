@@ -8,7 +8,7 @@ import type { Sql } from '../platform/postgres.ts';
 import { KEYWORD_ONLY } from '../projection/projections.ts';
 import type { NewGeneration } from './generation-store.ts';
 
-/** Select the chunk artifacts of the live generations of a bucket, in random order. */
+/** Select the chunk artifacts of the live generations of a bucket that have text, in random order. */
 export async function selectLiveArtifacts(
   sql: Sql,
   orgId: string,
@@ -19,6 +19,7 @@ export async function selectLiveArtifacts(
     SELECT artifact_key FROM generations
     JOIN documents ON documents.active_generation = generations.id AND documents.id = generations.document_id
     WHERE documents.org_id = ${orgId} AND documents.bucket_id = ${bucketId} AND documents.status = 'ready'
+      AND has_text
     ORDER BY random() LIMIT ${limit}`;
   return rows.map((row) => ({ artifactKey: row.artifact_key }));
 }
@@ -35,7 +36,8 @@ export async function findStoredGeneration(
   documentId: string,
 ): Promise<StoredGeneration | null> {
   const [row] = await sql`
-    SELECT g.artifact_key, g.chunks_count, g.embed_model, g.embed_revision, g.space, g.map_version, g.native_dimension
+    SELECT g.artifact_key, g.chunks_count, g.embed_model, g.embed_revision, g.space, g.map_version, g.native_dimension,
+           g.has_text
     FROM documents JOIN generations g ON g.id = coalesce(active_generation, stored_generation)
     WHERE documents.org_id = ${orgId} AND documents.id = ${documentId} AND g.space <> ${KEYWORD_ONLY}`;
   if (!row) return null;
@@ -47,6 +49,7 @@ export async function findStoredGeneration(
     space: row['space'] as string,
     mapVersion: row['map_version'] === null ? null : Number(row['map_version']),
     nativeDimension: row['native_dimension'] as number | null,
+    hasText: row['has_text'] as boolean,
   };
 }
 

@@ -72,7 +72,7 @@ export async function uploadDocument(
   const name = FileName.safeParse(sent.fileName);
   if (!name.success) throw invalidRequest(`filename: ${name.error.issues[0]?.message}`, 'filename');
   const content = { ...sent, fileName: name.data };
-  const request = { ...given, access: await accessOf(sql, caller, given) };
+  const request = { ...given, access: await accessOfUpload(sql, caller, given) };
   requireOwnDepartment(caller, request.metadata?.['scope'] ?? null);
   if (request.public_accessible) requireMetadataManager(caller);
   const storageBytesMax = context.plans[caller.plan]?.storageBytes ?? null;
@@ -125,7 +125,11 @@ export async function uploadDocument(
  *
  * @throws AppError `user_unknown`, `group_unknown`, 400 for a refused list
  */
-async function accessOf(sql: Sql, { orgId }: Caller, { access }: UploadRequest): Promise<AccessInput | undefined> {
+export async function accessOfUpload(
+  sql: Sql,
+  { orgId }: Caller,
+  { access }: Pick<UploadRequest, 'access'>,
+): Promise<AccessInput | undefined> {
   if (access === undefined) return undefined;
   if (access === null) return null;
   const resolved = { users: [], groups: [], ...(await resolveAccess(sql, orgId, access)) };

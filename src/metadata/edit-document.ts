@@ -3,6 +3,7 @@ import { requireMetadataManager } from '../access/roles.ts';
 import { resolveAccess } from '../documents/resolve-access.ts';
 import { findBucket, lockBucketPolicy } from '../documents/store.ts';
 import { hindranceOf } from '../documents/visibility.ts';
+import { notifyIngestWorkers } from '../ingest/notify-workers.ts';
 import type { JobNotifier } from '../jobs/notifier.ts';
 import { forbidden, invalidRequest, notFound } from '../platform/errors.ts';
 import type { Logger } from '../platform/logger.ts';
@@ -75,11 +76,4 @@ export async function editDocument(
   });
   if (reply.reindex_queued) await notifyIngestWorkers(notifier, logger);
   return reply;
-}
-
-/** Notify ingest workers of queued jobs. A lost notification is harmless, since their sweep finds the jobs. */
-export async function notifyIngestWorkers(notifier: JobNotifier, logger: Logger): Promise<void> {
-  await notifier
-    .notifyQueued('ingest')
-    .catch((error) => logger.debug({ err: error }, 'notification of a queued job was lost'));
 }

@@ -71,7 +71,7 @@ try {
       {
         ...{ id: generation, orgId: operator.orgId, bucketId, documentId, jobId: 'job_bench', artifactKey: key },
         ...{ chunksCount: CHUNKS, embedModel: MODEL, embedRevision: '1', space, mapVersion: null },
-        ...{ nativeDimension: NATIVE, replaces: null },
+        ...{ nativeDimension: NATIVE, hasText: true, replaces: null },
       },
     ]);
     const vectors = numbers(CHUNKS * INDEX_DIMENSIONS);

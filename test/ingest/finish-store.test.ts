@@ -47,7 +47,7 @@ beforeEach(async () => {
     const generation: NewGeneration = {
       ...{ id: job.generation as number, orgId: 'org_a', bucketId: bucketOf(documentId), documentId, jobId: job.id },
       ...{ artifactKey: `k${nth}`, chunksCount: nth + 1, embedModel: 'm', embedRevision: null, space: SPACE },
-      ...{ mapVersion: null, nativeDimension: null, replaces: null },
+      ...{ mapVersion: null, nativeDimension: null, hasText: true, replaces: null },
     };
     const held = { id: job.id, fence: job.fence };
     return {

@@ -11,8 +11,22 @@ export interface SampledDocument {
   readonly chunks: number;
 }
 
+/** Count the documents of a bucket that the caller may see and that have vectors of a latent space without text. */
+export async function countWithoutText(
+  sql: Sql,
+  caller: Caller,
+  { bucketId, space }: { readonly bucketId: string; readonly space: string },
+): Promise<number> {
+  const [row] = await sql`
+    SELECT count(*)::int AS documents FROM documents
+    JOIN generations ON generations.id = documents.active_generation AND generations.document_id = documents.id
+    WHERE documents.org_id = ${caller.orgId} AND documents.bucket_id = ${bucketId} AND ${isSearched(sql)}
+      AND NOT generations.has_text AND generations.space = ${space} AND ${visibleTo(sql, caller)}`;
+  return row?.['documents'] as number;
+}
+
 /**
- * Choose documents of a bucket that the caller may see and whose vectors are of a latent space: the named ones first,
+ * Choose documents of a bucket that the caller may see and that have text, and vectors of a latent space: the named ones first,
  * then others, spread evenly and the same each time, since they follow a hash of their ids.
  *
  * @param options.ids ids of documents to begin with
@@ -36,7 +50,7 @@ export async function chooseDocuments(
       LATERAL (SELECT CASE WHEN documents.id = ANY(${ids}::text[]) OR file_name = ANY(${names}::text[])
                            THEN 0 ELSE 1 END AS place) AS order_of
       WHERE documents.org_id = ${caller.orgId} AND documents.bucket_id = ${bucketId} AND ${isSearched(sql)}
-        AND NOT keyword_only AND generations.space = ${space} AND ${visibleTo(sql, caller)}
+        AND NOT keyword_only AND generations.has_text AND generations.space = ${space} AND ${visibleTo(sql, caller)}
     ) AS chosen
     WHERE running - chunks < ${options.chunksMax}
     ORDER BY running`;

@@ -7,7 +7,7 @@ import type { Sql } from '../../platform/postgres.ts';
 import { INDEX_DIMENSIONS } from '../../projection/resize.ts';
 import { readArtifactParts } from '../artifact-store.ts';
 import { embedTextOf, shownTextOf } from '../prepare-chunks.ts';
-import { chooseDocuments, type SampledDocument } from './sample-store.ts';
+import { chooseDocuments, countWithoutText, type SampledDocument } from './sample-store.ts';
 
 /** Chunks of a judged document that a sample takes at most. */
 const OF_JUDGED_MAX = 50;
@@ -69,6 +69,7 @@ export async function takeSample(
   for (const document of documents) {
     if (!(await readInto(objects, document, picked, signal))) damaged++;
   }
+  const withoutText = await countWithoutText(sql, caller, request);
   const chunks = picked.chunks();
   if (chunks.length === 0) {
     throw conflict('the bucket has no chunks with vectors that can be read; upload documents first', 'index_empty');
@@ -79,6 +80,9 @@ export async function takeSample(
     warnings: [
       ...(picked.found < request.found.size
         ? ['the sample is too small for all chunks that searches find now; take a larger one, or fewer queries']
+        : []),
+      ...(withoutText > 0
+        ? [`${withoutText} documents have vectors without text, which no model can embed; they were left out`]
         : []),
       ...(damaged > 0 ? [`the stored chunks of ${damaged} documents cannot be read; they were left out`] : []),
     ],

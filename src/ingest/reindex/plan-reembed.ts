@@ -3,12 +3,12 @@ import { findBucket } from '../../documents/buckets.ts';
 import type { Backends } from '../../embedding/backends.ts';
 import type { VectorOrigin } from '../../embedding/model-choice.ts';
 import type { RoutingTable } from '../../embedding/routing.ts';
-import { getIndexTable, selectLiveGroups, type VectorFacts } from '../../index/index-store.ts';
+import { getIndexTable, type LiveGroup, selectLiveGroups, type VectorFacts } from '../../index/index-store.ts';
 import type { Model } from '../../models/catalog.ts';
 import { conflict } from '../../platform/errors.ts';
 import type { Objects } from '../../platform/objects/objects.ts';
 import type { Sql } from '../../platform/postgres.ts';
-import { KEYWORD_ONLY, type Projections, spaceOf } from '../../projection/projections.ts';
+import { KEYWORD_ONLY, mapInto, type Projections, spaceOf } from '../../projection/projections.ts';
 import { readArtifact } from '../artifact-store.ts';
 import { selectLiveArtifacts } from '../store.ts';
 import type { ReindexPlan, VectorSource } from './plan.ts';
@@ -48,7 +48,7 @@ const SAMPLE_DOCUMENTS = 16;
 /**
  * Plan to embed every chunk of a bucket by a model. Stored vectors of that model are used again.
  * @throws AppError `bucket_not_found` (404), `unknown_model` (400), `provider_unavailable` (502): the model has no
- *   provider, `index_empty` (409)
+ *   provider, `index_empty`, `vectors_without_text` (409)
  */
 export async function planReembed(
   context: ReembedContext,
@@ -67,8 +67,15 @@ export async function planReembed(
   if (!first) throw new Error('no model embeds');
   const space = spaceOf(projections, first);
   const origin = { model: embedder.id, revision: embedder.kind === 'alias' ? null : embedder.revision, space };
-  const sourceOfFacts = (facts: VectorFacts) =>
-    request.storedOnly && facts.space === KEYWORD_ONLY ? 'keep' : sourceOf(facts, models, space, projections);
+  const sourceOfFacts = (facts: VectorFacts) => {
+    if (!facts.hasText) return sourceWithoutText(facts, space, backends, projections);
+    return request.storedOnly && facts.space === KEYWORD_ONLY ? 'keep' : sourceOf(facts, models, space, projections);
+  };
+  refuseLostVectors(
+    bucket.name,
+    asked,
+    groups.filter((group) => sourceOfFacts(group) === 'refuse'),
+  );
   const isRefused = (source: VectorSource) => request.storedOnly === true && source === 'embed';
   const due = groups.filter((group) => sourceOfFacts(group) !== 'keep');
   const texts = groups.reduce((sum, group) => sum + (sourceOfFacts(group) === 'embed' ? group.chunks : 0), 0);
@@ -104,6 +111,33 @@ function sourceOf(facts: VectorFacts, models: readonly Model[], space: string, p
   const isOfRevision = model.kind === 'lexical' || facts.revision === model.revision;
   if (isOfRevision && facts.space === space && facts.mapVersion === version) return 'keep';
   return isOfRevision && facts.nativeDimension === model.nativeDimension ? 'project' : 'embed';
+}
+
+/** Choose the source of vectors that came without their text. Only a map can bring them into another space. */
+function sourceWithoutText(
+  facts: VectorFacts,
+  space: string,
+  { catalog }: Backends,
+  projections: Projections,
+): VectorSource {
+  const model = catalog.get(facts.model);
+  const isOfRevision = facts.revision === model?.revision && facts.nativeDimension === model?.nativeDimension;
+  const map = model && isOfRevision ? mapInto(projections, model, space) : undefined;
+  if (facts.space === space && (map === undefined || facts.mapVersion === (map?.version ?? null))) return 'keep';
+  return map === undefined ? 'refuse' : 'project';
+}
+
+/** @throws AppError `vectors_without_text` (409) if the move would lose vectors */
+function refuseLostVectors(bucket: string, { id }: Model, lost: readonly LiveGroup[]): void {
+  if (lost.length === 0) return;
+  const documents = lost.reduce((sum, group) => sum + group.documents, 0);
+  const models = [...new Set(lost.map(({ model }) => model))].join(', ');
+  throw conflict(
+    `bucket ${bucket} has ${documents} ${documents === 1 ? 'document' : 'documents'} of imported vectors without ` +
+      `their text, and ${models} has no map into the latent space of ${id}; fit the maps of these models (service ` +
+      'projections fit), choose a model whose vectors are comparable, or delete these documents',
+    'vectors_without_text',
+  );
 }
 
 /** Estimate the mean number of tokens in a chunk from some documents of a bucket. */

@@ -28,7 +28,7 @@ export async function selectLiveDocuments(
 ): Promise<LiveDocument[]> {
   const rows = await sql`
     SELECT d.id, d.collection_id, d.privacy_level, d.event_time, g.id AS generation, g.artifact_key, g.chunks_count,
-           g.embed_model, g.embed_revision, g.space, g.map_version, g.native_dimension
+           g.embed_model, g.embed_revision, g.space, g.map_version, g.native_dimension, g.has_text
     FROM documents d JOIN generations g ON g.id = d.active_generation
     WHERE d.org_id = ${orgId} AND d.bucket_id = ${bucketId} AND d.status <> 'deleting' AND d.id > ${afterId}
     ORDER BY d.id LIMIT ${limit}`;
@@ -45,6 +45,7 @@ export async function selectLiveDocuments(
     space: row['space'] as string,
     mapVersion: row['map_version'] === null ? null : Number(row['map_version']),
     nativeDimension: row['native_dimension'] as number | null,
+    hasText: row['has_text'] as boolean,
   }));
 }
 
@@ -93,7 +94,8 @@ export interface RunGeneration extends VectorFacts {
 /** Read the generations that a run has registered. */
 export async function selectRunGenerations(sql: Sql, runId: string): Promise<RunGeneration[]> {
   const rows = await sql`
-    SELECT id, replaces, chunks_count, artifact_key, embed_model, embed_revision, space, map_version, native_dimension
+    SELECT id, replaces, chunks_count, artifact_key, embed_model, embed_revision, space, map_version, native_dimension,
+           has_text
     FROM generations WHERE job_id = ${runId} AND replaces IS NOT NULL`;
   return rows.map((row) => ({
     id: Number(row['id']),
@@ -105,6 +107,7 @@ export async function selectRunGenerations(sql: Sql, runId: string): Promise<Run
     space: row['space'] as string,
     mapVersion: row['map_version'] === null ? null : Number(row['map_version']),
     nativeDimension: row['native_dimension'] as number | null,
+    hasText: row['has_text'] as boolean,
   }));
 }
 

@@ -96,6 +96,7 @@ async function register({ sql, orgId, run }: BatchContext, works: readonly Work[
       space: artifact.space,
       mapVersion: artifact.mapVersion,
       nativeDimension: artifact.native?.dimension ?? null,
+      hasText: document.hasText,
       replaces: document.generation,
     })),
   );

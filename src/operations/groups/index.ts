@@ -9,6 +9,8 @@ import { RehearsalBody } from '../../ingest/rehearsal/schema.ts';
 import { planReprojection } from '../../ingest/reindex/plan-reprojection.ts';
 import { queueReembed } from '../../ingest/reindex/reembed-job.ts';
 import { type ReprojectReport, rebuildIndex, reprojectBucket } from '../../ingest/reindex/reindex-bucket.ts';
+import { importVectors as importRows } from '../../ingest/vectors/import-vectors.ts';
+import { ImportRequest } from '../../ingest/vectors/schema.ts';
 import { listPage } from '../list-page.ts';
 import { forOrganization, WithBody } from '../operation.ts';
 import { streamProgress } from '../progress-lines.ts';
@@ -41,6 +43,13 @@ export const rehearse = forOrganization(
     return new WithBody({ chunks: Math.min(request.sample, all) }, body);
   },
   ['ingest', 'search'],
+);
+
+/** Import vectors of a model, or with `dry_run` only check them. */
+export const importVectors = forOrganization(
+  ImportRequest.extend({ bucket: z.string() }),
+  ({ bucket, ...request }, { appliance, operator }) => importRows(appliance.ingest.imports, operator, bucket, request),
+  ['ingest'],
 );
 
 /** Count the chunks that a job of the index has done. Return null before it begins. */

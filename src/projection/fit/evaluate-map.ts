@@ -105,7 +105,8 @@ export function evaluateMap({
   return { heldOut, score, grade: gradeOf(score), scores, cosines: histograms(atIndex) };
 }
 
-function gradeOf(score: number): Grade {
+/** Grade a map by its score on held-out texts. */
+export function gradeOf(score: number): Grade {
   if (score >= GOOD_SCORE) return 'good';
   return score >= WARN_SCORE ? 'warn' : 'fail';
 }

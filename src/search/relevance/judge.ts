@@ -39,7 +39,7 @@ interface Judged {
 
 /**
  * Estimate the relevance of chunks. The estimate depends only on the query, the chunk and the sample of the index, not
- * on other results.
+ * on other results. That of a vector that was imported without its text cannot be told.
  *
  * @param query.kind kind of the model of its vector; null if it has none, or one that cannot be compared
  * @param query.cosines cosines of chunks that the vector leg did not find, by the id of the chunk
@@ -51,6 +51,7 @@ export async function judgeChunks<C extends Judged>(
   const { kind, cosines } = query;
   const judge = weigh(query);
   return mapYielding(chunks, CHUNKS_AT_ONCE, (chunk) => {
+    if (chunk.text === '') return { ...chunk, ...relevanceOf(null) };
     const features = judge(chunk.text, chunk.cosine ?? cosines.get(chunk.chunkId) ?? null);
     return { ...chunk, ...relevanceOf(estimateRelevance(features, kind)) };
   });

@@ -7,7 +7,7 @@ import type { SearchResult } from '../schema.ts';
 const FAILURES = new Set(['provider_unavailable', 'upstream_rejected', 'server_busy']);
 
 /**
- * Reorder results by the scores of a reranker. Without a reranker, or if it fails or times out, they stay in their
+ * Reorder results by the scores of a reranker. Results without text, which it cannot read, come last, with score 0. Without a reranker, or if it fails or times out, they stay in their
  * order and a warning is added.
  *
  * @throws the signal's reason once it is aborted
@@ -23,10 +23,13 @@ export async function rerankResults<R extends SearchResult>(
     warnings.push('no reranker is configured; results are in fused order');
     return results;
   }
-  if (results.length === 0) return results;
+  const readable = results.filter(({ text }) => text !== '');
+  const unread = results.length - readable.length;
+  if (unread > 0) warnings.push(`the reranker did not read ${unread} of the results, which have no text`);
+  if (readable.length === 0) return results;
   let scores: readonly number[];
   try {
-    const texts = results.map((result) => result.text.toWellFormed());
+    const texts = readable.map((result) => result.text.toWellFormed());
     ({ scores } = await leavePlaceFor(() => reranker.score({ query, texts }, signal)));
   } catch (error) {
     if (signal?.aborted || !(error instanceof AppError) || !FAILURES.has(error.code)) throw error;
@@ -34,14 +37,13 @@ export async function rerankResults<R extends SearchResult>(
     warnings.push(`the reranker ${isLate ? 'did not answer in time' : 'is not available'}; results are in fused order`);
     return results;
   }
-  return (
-    results
-      .map((result, index) => ({ result, score: scores[index] as number }))
-      // The sort is stable: results of equal score stay in fused order.
-      .sort((a, b) => b.score - a.score)
-      .map(({ result, score: raw }) => {
-        const score = Math.min(1, Math.max(0, raw));
-        return { ...result, score, scores: { ...result.scores, rerank_score: score } };
-      })
-  );
+  const reranked = readable
+    .map((result, index) => ({ result, score: scores[index] as number }))
+    // The sort is stable: results of equal score stay in fused order.
+    .sort((a, b) => b.score - a.score)
+    .map(({ result, score: raw }) => {
+      const score = Math.min(1, Math.max(0, raw));
+      return { ...result, score, scores: { ...result.scores, rerank_score: score } };
+    });
+  return [...reranked, ...results.filter(({ text }) => text === '').map((result) => ({ ...result, score: 0 }))];
 }

@@ -1,0 +1,216 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { ImportReply, ImportRequest } from '../../ingest/vectors/schema.ts';
+import { AppError, invalidRequest } from '../../platform/errors.ts';
+import { note } from '../output.ts';
+import { ownWorker } from '../own-worker.ts';
+import { openProgress } from '../progress.ts';
+import type { Session } from '../session.ts';
+import type { OldIndex, OldRow } from './old-index.ts';
+
+/** Rows and bytes of vectors in one call. */
+const BATCH_ROWS = 500;
+const BATCH_BYTES = 4 * 1024 * 1024;
+/** Rows that may wait for their jobs before more are sent. */
+const WAITING_MAX = 2_000;
+const POLL_MS = 200;
+const WORKER_CHECK_MS = 5_000;
+const FAULTS_SHOWN = 20;
+
+export interface ImportReport {
+  readonly object: 'vector.import';
+  readonly bucket_id: string;
+  readonly model: string;
+  readonly space: string;
+  readonly map: ImportReply['map'];
+  readonly dry_run: boolean;
+  readonly rows: number;
+  readonly added: number;
+  readonly replaced: number;
+  readonly unchanged: number;
+  readonly without_text: number;
+  /** Documents that did not become searchable. */
+  readonly failed: number;
+  readonly faults: readonly { readonly document_id: string | null; readonly message: string }[];
+}
+
+type Fields = Omit<ImportRequest, 'rows' | 'dry_run'> & { readonly bucket: string };
+
+/**
+ * Import an old index. All rows are checked before the first one is stored. After an abort, the rows that were sent
+ * stay, and the same command continues: rows that are there already change nothing.
+ *
+ * @throws AppError `invalid_request` that names the place in the file, and errors of `index.importVectors`
+ */
+export async function importOldIndex(
+  session: Session,
+  { file, index, fields }: { readonly file: string; readonly index: OldIndex; readonly fields: Fields },
+  { dryRun, wait, signal }: { readonly dryRun: boolean; readonly wait: boolean; readonly signal: AbortSignal },
+): Promise<ImportReport> {
+  const progress = await openProgress();
+  const send = (rows: readonly OldRow[], dry_run: boolean) => sendRows(session, file, fields, rows, dry_run);
+  const checked = new Totals();
+  const jobs = new WaitingJobs(session, signal);
+  const sent = new Totals();
+  try {
+    progress.begin('checking rows', index.total ?? 0);
+    const ids = new Map<string, string>();
+    for await (const rows of batchesOf(index)) {
+      signal.throwIfAborted();
+      refuseRepeated(file, ids, rows);
+      checked.add(await send(rows, true));
+      progress.update(checked.rows);
+    }
+    if (checked.reply === null) throw invalidRequest(`${file} has no rows`, 'vectors');
+    if (dryRun) return checked.report(true, []);
+    progress.begin('importing rows', checked.rows);
+    for await (const rows of batchesOf(index)) {
+      signal.throwIfAborted();
+      const reply = await send(rows, false);
+      sent.add(reply);
+      if (wait) {
+        jobs.add(reply);
+        await jobs.until(WAITING_MAX);
+      }
+      progress.update(sent.rows - jobs.waiting);
+    }
+    while (jobs.waiting > 0) {
+      await jobs.until(jobs.waiting - 1);
+      progress.update(sent.rows - jobs.waiting);
+    }
+    return sent.report(false, jobs.faults);
+  } catch (error) {
+    if (signal.aborted && sent.rows > 0) {
+      note(`interrupted: ${sent.rows} of ${checked.rows} rows were sent; the same command sends the rest`);
+    }
+    throw error;
+  } finally {
+    progress.close();
+    await jobs.close();
+  }
+}
+
+/** Group rows into calls. */
+async function* batchesOf(index: OldIndex): AsyncGenerator<OldRow[]> {
+  let batch: OldRow[] = [];
+  let bytes = 0;
+  for await (const row of index.rows()) {
+    batch.push(row);
+    bytes += row.vector.byteLength + (row.text?.length ?? 0);
+    if (batch.length < BATCH_ROWS && bytes < BATCH_BYTES) continue;
+    yield batch;
+    batch = [];
+    bytes = 0;
+  }
+  if (batch.length > 0) yield batch;
+}
+
+function refuseRepeated(file: string, places: Map<string, string>, rows: readonly OldRow[]): void {
+  for (const { id, place } of rows) {
+    const before = places.get(id);
+    if (before !== undefined) throw invalidRequest(`${file}, ${place}: "${id}" is the id of ${before}, too`, 'vectors');
+    places.set(id, place);
+  }
+}
+
+async function sendRows(
+  session: Session,
+  file: string,
+  fields: Fields,
+  rows: readonly OldRow[],
+  dry_run: boolean,
+): Promise<ImportReply> {
+  const given = rows.map(({ id, vector, text, metadata }) => ({
+    id,
+    vector: Buffer.from(vector.buffer, vector.byteOffset, vector.byteLength).toString('base64'),
+    text: text === '' ? null : text,
+    metadata: metadata as Record<string, string>,
+  }));
+  try {
+    return await session.call('index.importVectors', { ...fields, rows: given, dry_run });
+  } catch (error) {
+    throw error instanceof AppError ? placed(error, file, rows) : error;
+  }
+}
+
+/**
+ * Name the place in the file in the refusal of a row: `rows[17].vector: …`, or `rows.17.vector: …` from the check of the
+ * input, is a fault of line 42, say.
+ */
+function placed(error: AppError, file: string, rows: readonly OldRow[]): AppError {
+  const [, at, field = '', fault = ''] = /^(?:--)?rows[.[](\d+)\]?(?:\.([^:]+))?: (.*)$/s.exec(error.message) ?? [];
+  const row = at === undefined ? undefined : rows[Number(at)];
+  if (row === undefined) return error;
+  const what = field === '' ? '' : `${field}: `;
+  return invalidRequest(`${file}, ${row.place} (id ${row.id}): ${what}${fault}; nothing was imported`, 'vectors');
+}
+
+/** Sums of the replies of all calls. */
+class Totals {
+  rows = 0;
+  reply: ImportReply | null = null;
+  readonly #counts = { added: 0, replaced: 0, unchanged: 0, without_text: 0 };
+
+  add(reply: ImportReply): void {
+    if (this.reply === null) for (const warning of reply.warnings) note(`warning: ${warning}`);
+    this.reply = reply;
+    this.rows += reply.documents.length;
+    for (const name of Object.keys(this.#counts) as (keyof ImportReply['counts'])[]) {
+      this.#counts[name] += reply.counts[name];
+    }
+  }
+
+  report(dry_run: boolean, faults: ImportReport['faults']): ImportReport {
+    if (this.reply === null) throw new Error('no rows');
+    const { bucket_id, model, space, map } = this.reply;
+    return {
+      ...{ object: 'vector.import', bucket_id, model, space, map, dry_run, rows: this.rows },
+      ...this.#counts,
+      failed: faults.length,
+      faults: faults.slice(0, FAULTS_SHOWN),
+    };
+  }
+}
+
+/** Jobs of imported rows that have not ended. If no worker is alive, one runs in this process. */
+class WaitingJobs {
+  readonly faults: { readonly document_id: string | null; readonly message: string }[] = [];
+  readonly #session: Session;
+  readonly #signal: AbortSignal;
+  readonly #worker: ReturnType<typeof ownWorker>;
+  readonly #ids = new Set<string>();
+  #nextCheckMs = 0;
+
+  constructor(session: Session, signal: AbortSignal) {
+    this.#session = session;
+    this.#signal = signal;
+    this.#worker = ownWorker(session, signal);
+  }
+
+  get waiting(): number {
+    return this.#ids.size;
+  }
+
+  add({ documents }: ImportReply): void {
+    for (const { job_id: id } of documents) if (id !== null) this.#ids.add(id);
+  }
+
+  /** Wait until at most `count` jobs are left. */
+  async until(count: number): Promise<void> {
+    while (this.#ids.size > count) {
+      if (performance.now() >= this.#nextCheckMs) {
+        await this.#worker.ensure();
+        this.#nextCheckMs = performance.now() + WORKER_CHECK_MS;
+      }
+      for (const job of await this.#session.call('jobs.finished', { ids: [...this.#ids] })) {
+        this.#ids.delete(job.id);
+        if (job.status === 'ready') continue;
+        this.faults.push({ document_id: job.document_id, message: job.error_message ?? `the job was ${job.status}` });
+      }
+      if (this.#ids.size > count) await delay(POLL_MS, undefined, { signal: this.#signal });
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#worker.stop();
+  }
+}

@@ -1,0 +1,9 @@
+import type { JobNotifier } from '../jobs/notifier.ts';
+import type { Logger } from '../platform/logger.ts';
+
+/** Notify ingest workers of queued jobs. A lost notification is harmless, since their sweep finds the jobs. */
+export async function notifyIngestWorkers(notifier: JobNotifier, logger: Logger): Promise<void> {
+  await notifier
+    .notifyQueued('ingest')
+    .catch((error) => logger.debug({ err: error }, 'notification of a queued job was lost'));
+}
