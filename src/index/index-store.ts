@@ -236,7 +236,7 @@ export interface LiveGroup extends VectorFacts {
   readonly chunks: number;
 }
 
-/** Group the searchable documents of a bucket by model, revision, space and map of their vectors, and by whether they have text. */
+/** Group the searchable documents of a bucket by the facts of their vectors. */
 export async function selectLiveGroups(sql: Sql, orgId: string, bucketId: string): Promise<LiveGroup[]> {
   const rows = await sql`
     SELECT g.embed_model, g.embed_revision, g.space, g.map_version, g.native_dimension, g.has_text,

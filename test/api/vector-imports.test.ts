@@ -2,6 +2,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { openTestApi, type TestApi } from '../support/api.ts';
 import { openTestAppliance, type TestAppliance } from '../support/appliance.ts';
 import { calibrate } from '../support/calibrate.ts';
+import { type FakeChat, startFakeChat } from '../support/fake-chat.ts';
+import { type FakeReranker, startFakeReranker } from '../support/fake-reranker.ts';
 import { semanticVectorOf } from '../support/fake-upstream/semantic.ts';
 import { FakeUpstream } from '../support/fake-upstream.ts';
 import { openTestGateway } from '../support/gateway.ts';
@@ -28,6 +30,8 @@ const SETTINGS = {
 
 let installation: TestAppliance;
 let upstream: FakeUpstream;
+let reranker: FakeReranker;
+let chat: FakeChat;
 let test: TestApi;
 let key: string;
 
@@ -41,7 +45,14 @@ beforeAll(async () => {
 
   upstream = await FakeUpstream.start({ ...behaviour, apiKeys: ['sk-1'] });
   const provider = { protocol: 'openai', base_url: upstream.baseUrl('openai'), api_key: 'sk-1' };
-  const settings = { ...SETTINGS, providers: { 'vendor-a': provider } };
+  reranker = await startFakeReranker('jina');
+  chat = await startFakeChat('openai');
+  const settings = {
+    ...SETTINGS,
+    providers: { 'vendor-a': provider },
+    rerank: { protocol: 'jina', base_url: reranker.url, model: 'ranker' },
+    answers: { protocol: 'openai', base_url: chat.url, api_key: 'sk-2', model: 'chat-1' },
+  };
   test = await openTestApi({ beside: installation, settings });
   await test.appliance.projections.refresh();
   key = await test.key({
@@ -53,6 +64,8 @@ beforeAll(async () => {
 afterAll(async () => {
   await test.close();
   await upstream.close();
+  await reranker.close();
+  await chat.close();
   await installation.close();
 });
 
@@ -206,9 +219,25 @@ describe('vectors without their text', () => {
     await newBucket('reranked');
     const rows = TEXTS.slice(0, 4).map((text, nth) => ({ ...bareRow(text, nth), ...(nth < 2 ? {} : { text }) }));
     await imported('reranked', { rows });
+    reranker.scoreOf = (text) => (text === TEXTS[3] ? 0.9 : 0.4);
     const { results, warnings } = await search('reranked', TEXTS[0] as string, { mode: 'vector', rerank: true });
-    expect(results.map((each: { citation: { source_path: string } }) => each.citation.source_path)[0]).toBe('old/0');
-    expect(warnings).toEqual(['no reranker is configured; results are in fused order']);
+    const found = results.map((each: { citation: { source_path: string }; score: number }) => [
+      each.citation.source_path,
+      each.score,
+    ]);
+    expect(found).toEqual([
+      ['old/3', 0.9],
+      ['old/2', 0.4],
+      ['old/0', 0],
+      ['old/1', 0],
+    ]);
+    expect(warnings).toEqual(['the reranker did not read 2 of the results, which have no text']);
+    expect(reranker.calls.flatMap(({ texts }) => texts)).not.toContain('');
+
+    const { status, body } = await call('POST', '/v1/answers', { query: TEXTS[0], buckets: ['reranked'] });
+    expect(status).toBe(200);
+    const sources = body.passages.map((each: { citation: { source_path: string } }) => each.citation.source_path);
+    expect(sources.toSorted()).toEqual(['old/2', 'old/3']);
   });
 });
 

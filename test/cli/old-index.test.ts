@@ -2,7 +2,8 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { afterAll, expect, it } from 'vitest';
-import { type OldIndexOptions, type OldRow, openOldIndex } from '../../src/cli/vectors/old-index.ts';
+import { openOldIndex } from '../../src/cli/vectors/old-index.ts';
+import type { OldIndexOptions, OldRow } from '../../src/cli/vectors/old-row.ts';
 
 const FIXTURES = new URL('../fixtures/vectors/', import.meta.url).pathname;
 const fixture = (name: string) => path.join(FIXTURES, name);

@@ -1,15 +1,6 @@
 import { isRounded, ROUNDED_RULE } from '../../documents/user-metadata.ts';
 import { invalidRequest } from '../../platform/errors.ts';
-import type { OldRow } from './old-index.ts';
-
-/** Names of the columns to read, as the user gave them. */
-export interface ColumnChoice {
-  readonly idColumn?: string | undefined;
-  readonly vectorColumn?: string | undefined;
-  readonly textColumn?: string | undefined;
-  /** Columns for the metadata. Undefined: one that is named `metadata`, if there is one. */
-  readonly metadataColumns?: readonly string[] | undefined;
-}
+import type { ColumnChoice, OldRow } from './old-row.ts';
 
 export interface Columns {
   readonly id: string;

@@ -2,7 +2,7 @@ import { open } from 'node:fs/promises';
 import { invalidRequest } from '../../platform/errors.ts';
 import { type Columns, chooseColumns, describeColumns, rowOf } from './choose-columns.ts';
 import { linesOf } from './json-rows.ts';
-import type { OldIndex, OldIndexOptions, OldRow } from './old-index.ts';
+import type { OldIndex, OldIndexOptions, OldRow } from './old-row.ts';
 
 // COPY in the text format: https://www.postgresql.org/docs/current/sql-copy.html#id-1.9.55.9.2
 

@@ -5,7 +5,7 @@ import { note } from '../output.ts';
 import { ownWorker } from '../own-worker.ts';
 import { openProgress } from '../progress.ts';
 import type { Session } from '../session.ts';
-import type { OldIndex, OldRow } from './old-index.ts';
+import type { OldIndex, OldRow } from './old-row.ts';
 
 /** Rows and bytes of vectors in one call. */
 const BATCH_ROWS = 500;
@@ -133,8 +133,8 @@ async function sendRows(
 }
 
 /**
- * Name the place in the file in the refusal of a row: `rows[17].vector: …`, or `rows.17.vector: …` from the check of the
- * input, is a fault of line 42, say.
+ * Name the place in the file in the refusal of a row, which is `rows[17].vector: …`, or `rows.17.vector: …` from the
+ * check of the input.
  */
 function placed(error: AppError, file: string, rows: readonly OldRow[]): AppError {
   const [, at, field = '', fault = ''] = /^(?:--)?rows[.[](\d+)\]?(?:\.([^:]+))?: (.*)$/s.exec(error.message) ?? [];
@@ -163,7 +163,13 @@ class Totals {
     if (this.reply === null) throw new Error('no rows');
     const { bucket_id, model, space, map } = this.reply;
     return {
-      ...{ object: 'vector.import', bucket_id, model, space, map, dry_run, rows: this.rows },
+      object: 'vector.import',
+      bucket_id,
+      model,
+      space,
+      map,
+      dry_run,
+      rows: this.rows,
       ...this.#counts,
       failed: faults.length,
       faults: faults.slice(0, FAULTS_SHOWN),

@@ -2,7 +2,7 @@ import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { invalidRequest } from '../../platform/errors.ts';
 import { type Columns, chooseColumns, describeColumns, rowOf } from './choose-columns.ts';
-import type { OldIndex, OldIndexOptions, OldRow } from './old-index.ts';
+import type { OldIndex, OldIndexOptions, OldRow } from './old-row.ts';
 
 /** Open a file with one JSON object on each line. The first one names the columns. */
 export async function openJsonRows(file: string, options: OldIndexOptions): Promise<OldIndex> {

@@ -4,7 +4,7 @@ import { fromHalves } from '../../ingest/half-floats.ts';
 import { invalidRequest } from '../../platform/errors.ts';
 import { chooseColumns, rowOf } from './choose-columns.ts';
 import { jsonLines } from './json-rows.ts';
-import type { OldIndex, OldIndexOptions, OldRow } from './old-index.ts';
+import type { OldIndex, OldIndexOptions, OldRow } from './old-row.ts';
 
 // The .npy format: https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html
 

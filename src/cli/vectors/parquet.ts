@@ -2,7 +2,7 @@ import zlib from 'node:zlib';
 import { type Compressors, parquetMetadataAsync, parquetReadObjects, parquetSchema } from 'hyparquet';
 import { asyncBufferFromFile } from 'hyparquet/src/node.js';
 import { chooseColumns, describeColumns, rowOf } from './choose-columns.ts';
-import type { OldIndex, OldIndexOptions, OldRow } from './old-index.ts';
+import type { OldIndex, OldIndexOptions, OldRow } from './old-row.ts';
 
 /** Rows that are read at a time: 30 MB of vectors of 3,072 numbers as JavaScript holds them. */
 const SLICE_ROWS = 1_000;

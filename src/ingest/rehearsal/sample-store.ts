@@ -26,8 +26,8 @@ export async function countWithoutText(
 }
 
 /**
- * Choose documents of a bucket that the caller may see and that have text, and vectors of a latent space: the named ones first,
- * then others, spread evenly and the same each time, since they follow a hash of their ids.
+ * Choose documents of a bucket that the caller may see and that have text, and vectors of a latent space: the named
+ * ones first, then others, spread evenly and the same each time, since they follow a hash of their ids.
  *
  * @param options.ids ids of documents to begin with
  * @param options.names ids or file names of more of them

@@ -52,8 +52,8 @@ interface PlannedRow extends CheckedRow {
  * space of the bucket. A row with the id of an earlier one replaces its document; the same vector and text change
  * nothing. All rows of a request are stored, or none.
  *
- * @throws AppError `bucket_not_found`, `collection_not_found` (404), `unknown_model`, `invalid_request` (400) that names
- *   the row, `not_comparable` (409): the model has no map into the space of the bucket, `scope_not_yours`, `role_missing`
+ * @throws AppError `bucket_not_found`, `collection_not_found` (404), `unknown_model`, `invalid_request` (400) with the
+ *   row, `not_comparable` (409): the model has no map into the space of the bucket, `scope_not_yours`, `role_missing`
  *   (403), `storage_quota_exceeded` (402), `path_busy` (409)
  */
 export async function importVectors(
@@ -88,7 +88,7 @@ export async function importVectors(
     documents: planned.map(({ row, action, documentId, jobId }) => ({
       id: row.id,
       document_id: request.dry_run && action === 'add' ? null : documentId,
-      job_id: jobs.get(documentId) ?? jobId,
+      job_id: request.dry_run ? null : (jobs.get(documentId) ?? jobId),
       action,
     })),
     warnings: warningsOf(model, map, projections.mapOf(model)),

@@ -7,8 +7,8 @@ import type { SearchResult } from '../schema.ts';
 const FAILURES = new Set(['provider_unavailable', 'upstream_rejected', 'server_busy']);
 
 /**
- * Reorder results by the scores of a reranker. Results without text, which it cannot read, come last, with score 0. Without a reranker, or if it fails or times out, they stay in their
- * order and a warning is added.
+ * Reorder results by the scores of a reranker. Results without text, which it cannot read, come last, with score 0.
+ * Without a reranker, or if it fails or times out, all stay in their order and a warning is added.
  *
  * @throws the signal's reason once it is aborted
  */
