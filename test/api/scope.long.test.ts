@@ -183,6 +183,7 @@ const SHOW_NOTHING: Readonly<Record<string, string>> = {
   showDocument: 'opened by a signed link only, which carries the rights of the caller whose search made it',
   getDocumentHistory: 'for people who see every document, by the matrix of routes and callers',
   reembedBucket: 'counts of the whole bucket, for callers that manage buckets',
+  importVectors: 'documents that the caller may see, by test/api/vector-imports.test.ts',
   rehearseSwitch: 'for callers that see every document of the bucket, by test/api/rehearsals.test.ts',
   ...{
     createBucket: 'no documents yet',

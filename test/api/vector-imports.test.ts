@@ -344,6 +344,16 @@ describe('an import', () => {
     expect((await importRows('bare', { rows: [good()] }, other)).status).toBe(404);
   });
 
+  it('does not tell of a document that the caller may not see', async () => {
+    await newBucket('hidden');
+    const { documents } = await imported('hidden', { rows: [bareRow(TEXTS[0] as string, 0)], privacy_level: 9 });
+    const low = await test.key({ scopes: ['documents:write', 'search'], authLevel: 3 });
+    const { status, body } = await importRows('hidden', { rows: [bareRow(TEXTS[0] as string, 0)] }, low);
+    expect([status, body.counts]).toEqual([202, { added: 1, replaced: 0, unchanged: 0, without_text: 1 }]);
+    expect(body.documents[0].document_id).not.toBe(documents.get('old/0')?.['id']);
+    await settled('hidden');
+  });
+
   it('is not forged by an upload: a file of its media type that holds no vector fails', async () => {
     await newBucket('forged');
     const json = { filename: 'a.json', text: '{"model":"m"}', content_type: 'application/vnd.service.vector+json' };

@@ -190,6 +190,14 @@ export const REQUESTS: Readonly<Record<string, MatrixRequest>> = {
   deleteBucket: { query: () => ({ confirm: 'not its name' }), sessions: true },
   reembedBucket: { json: () => ({ dry_run: true }) },
   rehearseSwitch: { json: () => ({ model: 'local/lexical-1', queries: [{ query: 'pump' }], dry_run: true }) },
+  importVectors: {
+    json: ({ collection }) => ({
+      model: 'vendor-a/text-embedding-3-small',
+      rows: [{ id: `row-${fresh()}`, vector: [1, ...Array.from({ length: 1535 }, () => 0)] }],
+      collection_id: collection,
+      dry_run: true,
+    }),
+  },
   listCollections: {},
   createCollection: { json: () => ({ name: `collection-${fresh()}` }) },
   uploadDocument: {

@@ -64,10 +64,10 @@ export async function importVectors(
 ): Promise<ImportReply> {
   const { sql, projections } = context;
   const bucket = await findBucket(sql, caller, bucketRef);
+  const upload = await uploadFieldsOf(sql, caller, bucket, request);
   const model = findSemantic(context, request.model);
   const checked = checkRows(request, model);
   const { space, map } = await findMap(context, bucket, model);
-  const upload = await uploadFieldsOf(sql, caller, bucket, request);
   const planned = await plan(sql, caller, bucket.id, checked);
   const jobs = request.dry_run
     ? new Map<string, string | null>()

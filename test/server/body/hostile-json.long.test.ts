@@ -115,6 +115,7 @@ test('only bodies with texts, images, a file, a delivery or members may have mor
       'createVectorStoreFileBatch',
       'embedBatch',
       'embedImages',
+      'importVectors',
       'patchScimGroup',
       'receiveDelivery',
       'receiveDeliveryOfChannel',
