@@ -5,6 +5,7 @@ import { evaluateCorpus } from './corpus.ts';
 import { evaluateDocuments } from './documents/evaluate.ts';
 import { evaluateLanguages } from './languages.ts';
 import { evaluateWeights } from './leg-weights.ts';
+import { evaluateOldIndexes } from './old-indexes.ts';
 import { evaluateOutputTypes } from './output-types.ts';
 import { evaluateProjections } from './projections.ts';
 import { evaluateRelevance } from './relevance/evaluate.ts';
@@ -18,6 +19,7 @@ const evaluations: Record<string, () => Promise<void>> = {
   relevance: evaluateRelevance,
   projections: evaluateProjections,
   'output-types': evaluateOutputTypes,
+  'old-indexes': evaluateOldIndexes,
   corpus: evaluateCorpus,
   statements: evaluateStatements,
   documents: evaluateDocuments,
