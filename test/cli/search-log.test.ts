@@ -83,6 +83,20 @@ test('judged queries of the log tune the weights of a bucket like those of a fil
   expect(fromLog).toMatchObject({ code: 0 });
   expect(fromLog.json()).toMatchObject({ queries: 10, applied: false, present: { ndcg: expect.any(Number) } });
   expect(fromLog.json()).toEqual(fromFile.json());
+  expect(await service('search', 'log', 'judged')).toMatchObject({ code: 2 });
+  const set = path.join(folder, 'sets', 'judged');
+  const written = await service('search', 'log', 'judged', '--folder', set, '--json');
+  expect(written.json()).toEqual({ folder: set, documents: 11, queries: 10 });
+  const linesOf = (name: string) => readFileSync(path.join(set, name), 'utf8').trim().split('\n');
+  const docs = linesOf('docs.jsonl').map((line) => JSON.parse(line));
+  expect(docs).toContainEqual({ id: expect.any(String), title: 'part-3.txt', text: 'Part 3 is number 1003.' });
+  const queries = new Map(linesOf('queries.jsonl').map((line) => [JSON.parse(line).id, JSON.parse(line).text]));
+  const titles = new Map(docs.map(({ id, title }) => [id, title]));
+  const graded = linesOf('qrels.tsv').map((line) => line.split('\t'));
+  expect(graded.map(([query, document, grade]) => [queries.get(query), titles.get(document), grade])).toEqual(
+    Array.from({ length: 10 }, (_, n) => [`where is number ${1000 + n}`, `part-${n}.txt`, '2']),
+  );
+  expect(await service('search', 'log', 'judged', '--folder', set)).toMatchObject({ code: 4 });
   expect(await service('index', 'tune')).toMatchObject({ code: 2 });
   expect(await service('index', 'tune', '--queries', file, '--judged-from-log')).toMatchObject({ code: 2 });
 });
