@@ -230,6 +230,21 @@ inBrowser('a citation of a passage that is not there any more says so above the 
   await context.close();
 });
 
+inBrowser('a vector that was imported without its text says so in place of the text', async () => {
+  const { call } = console.test;
+  await call('POST', '/v1/buckets', { key: await key(), json: { name: 'vectors' } });
+  const vector = Array.from({ length: 1536 }, (_, at) => (at === 7 ? 1 : 0));
+  const json = { model: 'vendor-a/text-embedding-3-small', rows: [{ id: 'old/7', vector }] };
+  const { body } = await call('POST', '/v1/buckets/vectors/vectors', { key: await key(), json });
+  const id = body.documents[0].document_id;
+  const { page, context, faults } = await console.open(`/console/documents/${id}`);
+  await page.getByText('It is a vector that was imported without its text.').waitFor();
+  await page.getByText('old/7').waitFor();
+  await expectGoodLooks(page, 'document-vector');
+  expect(faults).toEqual([]);
+  await context.close();
+});
+
 inBrowser('a caller who may not change metadata is offered no editing of a document', async () => {
   const { document } = await citedChunk();
   const searching = await console.test.key({ scopes: ['search', 'documents:write'], authLevel: 10 });

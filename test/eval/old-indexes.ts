@@ -72,8 +72,8 @@ async function evaluatePair({ name, live, old }: Pair): Promise<void> {
     vectors: (model, text) => rowOf(model === 'live' ? lives : olds, rowOfText(text)),
   });
   try {
-    await fit(test, LIVE, fitted, true);
-    const score = await fit(test, OLD, fitted, false);
+    await calibrate(test, LIVE, fitted, true);
+    const score = await calibrate(test, OLD, fitted, false);
     const found = await importAndSearch(test, olds, imported);
     const shares = found.map((share) => share.toFixed(3)).join(' and ');
     console.log(`${name}: ${fitted.length} texts fit the map (score ${score.toFixed(3)}), ${imported.length} rows`);
@@ -139,7 +139,7 @@ function rowOf({ values, columns }: Vectors, row: number): Float32Array {
 }
 
 /** Fit and activate a map. @returns its score on held-out texts */
-async function fit(
+async function calibrate(
   { appliance }: Installation,
   model: string,
   rows: readonly number[],

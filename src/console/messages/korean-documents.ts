@@ -86,6 +86,8 @@ export const KOREAN_DOCUMENTS = {
   '{name}, its chunks and its files are removed for good.': '{name}과(와) 청크, 파일이 영구히 삭제됩니다.',
   '{name} was deleted': '{name}을(를) 삭제했습니다',
   'This document has no text': '본문이 없는 문서입니다',
+  'It is a vector that was imported without its text. Searches by meaning find it.':
+    '본문 없이 가져온 벡터입니다. 의미 검색으로 찾을 수 있습니다.',
   'There is no text': '본문이 없습니다',
   'The text is not there yet': '아직 본문이 없습니다',
   'It appears here as soon as the document is processed.': '문서 처리가 끝나면 여기에 나타납니다.',

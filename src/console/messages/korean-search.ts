@@ -18,6 +18,7 @@ export const KOREAN_SEARCH = {
   'Results of one document at most': '문서당 최대 결과 수',
   'Rerank the results': '결과 재순위화',
   '{count|result|results}': '결과 {count}개',
+  'A vector that was imported without its text.': '본문 없이 가져온 벡터입니다.',
   'Nothing was found': '검색 결과가 없습니다',
   'Try other words, another mode or fewer conditions.': '다른 단어나 모드를 쓰거나 조건을 줄여 보세요.',
   'Upload documents to it, and then search again.': '문서를 올린 뒤 다시 검색하세요.',

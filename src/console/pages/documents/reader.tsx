@@ -46,6 +46,13 @@ export function Reader({ document, cited }: { document: DocumentView; cited: str
   if (text.error?.status === 409) return <NotReady document={document} />;
   if (text.error) return <Failure error={text.error} onRetry={text.refresh} />;
   if (shown === null) return <Loading />;
+  if (document.file_type === 'vector' && shown.chunks.every(({ text: own }) => own === '')) {
+    return (
+      <Empty title={t('This document has no text')}>
+        {t('It is a vector that was imported without its text. Searches by meaning find it.')}
+      </Empty>
+    );
+  }
   if (shown.chunks.length === 0) return <Empty title={t('This document has no text')} />;
   return (
     <div class="reader">

@@ -58,6 +58,7 @@ export function Result({ result, searchId, rank, query, showsRelevance }: Result
 }
 
 function WholeText({ result, query, isOpen }: { result: SearchResult; query: string; isOpen: boolean }) {
+  if (result.text === '') return <p class="faint">{t('A vector that was imported without its text.')}</p>;
   return (
     <p class={isOpen ? 'result-text whole' : 'result-text'}>
       {markWords(result.text, findWords(result, query)).map(({ part, isTerm, at }) =>
