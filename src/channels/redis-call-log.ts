@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import type { Redis } from 'ioredis';
+import type { RedisConnection } from '../platform/redis.ts';
 
 /**
  * Script that logs a call in a sorted set by its time in microseconds and returns 1. If the limit is reached, it
@@ -21,13 +21,13 @@ return 1
 const PREFIX = 'service:channel-calls:';
 
 /** Client with the script as a method. ioredis sends the script only if Redis does not know its hash. */
-type WithScript = Redis & {
+type WithScript = RedisConnection['client'] & {
   serviceTakeCall(key: string, callsMax: number, windowMs: number, member: string): Promise<number>;
 };
 
 /** Open a log that all processes share. The returned function rejects if Redis is unavailable. */
 export function openRedisCalls(
-  client: Redis,
+  client: RedisConnection['client'],
 ): (key: string, limit: { readonly callsMax: number; readonly windowMs: number }) => Promise<boolean> {
   client.defineCommand('serviceTakeCall', { numberOfKeys: 1, lua: TAKE });
   return async (key, { callsMax, windowMs }) => {

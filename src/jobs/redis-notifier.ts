@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
 import BeeQueue from 'bee-queue';
+import type { RedisOptions } from 'ioredis';
 import type { Logger } from '../platform/logger.ts';
 import { RedisClient, type RedisConnection } from '../platform/redis.ts';
 import type { JobNotifier, NotificationListener } from './notifier.ts';
@@ -12,6 +13,7 @@ const SEND_MS_MAX = 250;
 const PENDING_MAX = 32;
 /** Maximum number of workers without a free slot that may pass a notification on. */
 const PASSES_MAX = 16;
+const PREFIX = 'service:bells';
 const RETRY_MS = 250;
 const RETRY_MS_MAX = 5_000;
 const STALL_MS = 5_000;
@@ -88,9 +90,9 @@ function lostChannel(kind: JobKind): string {
 }
 
 /** Make a queue on `client`, which must be ready: bee-queue ends a connection that fails before that. */
-function makeQueue(client: RedisClient, kind: JobKind, stallMs: number | null): BeeQueue<Notification> {
-  const queue = new BeeQueue<Notification>(kind, {
-    prefix: 'service:bells',
+function makeQueue(client: RedisClient, name: string, stallMs: number | null): BeeQueue<Notification> {
+  const queue = new BeeQueue<Notification>(name, {
+    prefix: PREFIX,
     redis: client as never, // the types of bee-queue lack clients of ioredis
     isWorker: stallMs !== null,
     getEvents: false,
@@ -107,6 +109,16 @@ function makeQueue(client: RedisClient, kind: JobKind, stallMs: number | null): 
   return queue;
 }
 
+/** Return the name of the queue of a kind. In a cluster it keeps the keys of the queue in one slot. */
+function nameOfQueue({ isCluster }: RedisConnection, kind: JobKind): string {
+  return isCluster ? `{${kind}}` : kind;
+}
+
+/** Open a connection to the server that holds the keys of a queue. */
+function connectToQueue(redis: RedisConnection, kind: JobKind, options: RedisOptions = {}): Promise<RedisClient> {
+  return redis.connectTo(`${PREFIX}:${nameOfQueue(redis, kind)}:`, options);
+}
+
 let notificationsSent = Math.floor(Math.random() * PENDING_MAX);
 
 /** Queue a notification under one of a few ids. A pending id is not queued again, so the queue stays short. */
@@ -115,11 +127,13 @@ async function saveNotification(queue: BeeQueue<Notification>, passes: number): 
   await queue.createJob({ passes }).setId(`bell-${notificationsSent}`).save();
 }
 
-/** Sends notifications on the process's own connection. */
+/** Sends notifications on the process's own connection, or in a cluster on one to the server of the queue. */
 class NotificationSender {
   readonly #redis: RedisConnection;
   readonly #kind: JobKind;
-  #queue: BeeQueue<Notification> | null = null;
+  #queue: Promise<BeeQueue<Notification>> | null = null;
+  /** Connection of this sender; null for that of the process. */
+  #client: RedisClient | null = null;
 
   constructor(redis: RedisConnection, kind: JobKind) {
     this.#redis = redis;
@@ -128,16 +142,32 @@ class NotificationSender {
 
   async notifyQueued(): Promise<void> {
     const isFresh = this.#queue === null;
-    const queue = this.#queue ?? makeQueue(this.#redis.client, this.#kind, null);
-    this.#queue = queue;
+    const opened = this.#queue ?? this.#open();
+    this.#queue = opened;
     try {
-      await saveNotification(queue, 0);
+      await saveNotification(await opened, 0);
     } catch (error) {
-      if (this.#queue === queue) this.#queue = null;
-      await queue.close(CLOSE_MS).catch(() => undefined);
+      if (this.#queue === opened) this.#queue = null;
+      await opened.then((queue) => queue.close(CLOSE_MS)).catch(() => undefined);
       if (isFresh || !this.#redis.isReady) throw error;
       await this.notifyQueued();
     }
+  }
+
+  async #open(): Promise<BeeQueue<Notification>> {
+    return makeQueue(await this.#connect(), nameOfQueue(this.#redis, this.#kind), null);
+  }
+
+  async #connect(): Promise<RedisClient> {
+    const { client } = this.#redis;
+    if (client instanceof RedisClient) return client;
+    this.#client?.disconnect();
+    const own = await connectToQueue(this.#redis, this.#kind, { retryStrategy: () => null });
+    this.#client = own;
+    // A lost connection fails the next notification, which opens another one.
+    own.on('error', () => undefined);
+    await once(own, 'ready');
+    return own;
   }
 }
 
@@ -186,9 +216,7 @@ async function listenOnce(
   const clients: RedisClient[] = [];
   const connect = async (): Promise<RedisClient> => {
     // Blocking commands have no deadline, and ioredis must not reconnect a lost connection by itself.
-    const client = new RedisClient({
-      ...redis.client.options,
-      lazyConnect: false,
+    const client = await connectToQueue(redis, kind, {
       commandTimeout: undefined,
       socketTimeout: undefined,
       keepAlive: KEEP_ALIVE_MS,
@@ -210,7 +238,7 @@ async function listenOnce(
       if (!over.aborted) listener.onLost(jobId);
     });
     await subscriber.subscribe(lostChannel(kind));
-    const notifications = makeQueue(commands, kind, stallMs);
+    const notifications = makeQueue(commands, nameOfQueue(redis, kind), stallMs);
     queue = notifications;
     notifications.on('error', () => lost.abort());
     await notifications.ready();

@@ -2,11 +2,19 @@ import { z } from 'zod';
 import { Secret } from './secret.ts';
 
 const PORT_MAX = 65_535;
-const DEFAULT_PORT = 26_379;
-const SENTINELS_MAX = 16;
+const SENTINEL_PORT = 26_379;
+const SERVER_PORT = 6_379;
+const ADDRESSES_MAX = 16;
 
-/** Address of a Sentinel: a host name, an IPv4 address or an IPv6 address in brackets, with a port or without one. */
+/** Address of a server: a host name, an IPv4 address or an IPv6 address in brackets, with a port or without one. */
 const ADDRESS = /^(\[[0-9a-fA-F:.]+\]|[A-Za-z0-9][A-Za-z0-9._-]*)(?::(\d{1,5}))?$/;
+
+function addresses(example: string) {
+  const address = z
+    .string()
+    .refine((text) => addressOf(text, SERVER_PORT) !== null, `must be HOST or HOST:PORT, such as ${example}`);
+  return z.array(address).min(1).max(ADDRESSES_MAX);
+}
 
 const secret = z.string().transform((value) => new Secret(value));
 
@@ -20,14 +28,7 @@ export const redisSettings = {
     .describe('shared cache, request rates and notifications of several processes'),
   redis: z
     .strictObject({
-      sentinels: z
-        .array(
-          z
-            .string()
-            .refine((address) => sentinelOf(address) !== null, 'must be HOST or HOST:PORT, such as 10.0.0.7:26379'),
-        )
-        .min(1)
-        .max(SENTINELS_MAX)
+      sentinels: addresses('10.0.0.7:26379')
         .optional()
         .describe(
           'addresses of the Sentinels (HOST:PORT), which name the primary in place of the host of redis_url; user, password, database number and TLS of the servers stay those of redis_url',
@@ -36,9 +37,14 @@ export const redisSettings = {
       sentinel_username: z.string().min(1).optional().describe('user at the Sentinels'),
       sentinel_password: secret.optional().describe('password at the Sentinels'),
       sentinel_tls: z.boolean().default(false).describe('connect to the Sentinels by TLS'),
+      cluster: addresses('10.0.0.7:6379')
+        .optional()
+        .describe(
+          'addresses of some servers of a Redis Cluster (HOST:PORT), which name the others; user, password and TLS of the servers are those of redis_url, whose host is not used',
+        ),
     })
     .prefault({})
-    .describe('fail-over of Redis by Sentinel'),
+    .describe('fail-over of Redis by Sentinel, or a Redis Cluster'),
 };
 
 type RedisFile = z.output<z.ZodObject<typeof redisSettings>>;
@@ -50,10 +56,17 @@ export interface RedisSettings {
   readonly url: Secret;
   /** Sentinels that name the server, instead of the host of `url`. */
   readonly sentinel?: SentinelSettings | null;
+  /** Some servers of a cluster, instead of the host of `url`. */
+  readonly cluster?: readonly RedisAddress[] | null;
+}
+
+export interface RedisAddress {
+  readonly host: string;
+  readonly port: number;
 }
 
 export interface SentinelSettings {
-  readonly addresses: readonly { readonly host: string; readonly port: number }[];
+  readonly addresses: readonly RedisAddress[];
   /** Name of the primary in the Sentinels. */
   readonly primary: string;
   readonly username: string | null;
@@ -63,8 +76,9 @@ export interface SentinelSettings {
 
 export function redisConfigOf({ redis_url: url, redis }: RedisFile): { redis: RedisSettings | null } {
   if (url === undefined) return { redis: null };
-  const addresses = redis.sentinels?.flatMap((address) => sentinelOf(address) ?? []);
-  if (addresses === undefined) return { redis: { url, sentinel: null } };
+  const cluster = redis.cluster?.flatMap((address) => addressOf(address, SERVER_PORT) ?? []) ?? null;
+  const addresses = redis.sentinels?.flatMap((address) => addressOf(address, SENTINEL_PORT) ?? []);
+  if (addresses === undefined) return { redis: { url, sentinel: null, cluster } };
   const { primary, sentinel_username: username, sentinel_password: password, sentinel_tls: hasTls } = redis;
   return {
     redis: { url, sentinel: { addresses, primary, username: username ?? null, password: password ?? null, hasTls } },
@@ -73,6 +87,7 @@ export function redisConfigOf({ redis_url: url, redis }: RedisFile): { redis: Re
 
 /** Find settings that contradict each other; `path` is the setting where a person will look for the fault. */
 export function redisFaults({ redis_url: url, redis }: RedisFile): { path: string[]; message: string }[] {
+  if (redis.cluster !== undefined) return clusterFaults(url, redis.sentinels !== undefined);
   if (redis.sentinels === undefined) {
     const alone = (['sentinel_username', 'sentinel_password'] as const).filter((name) => redis[name] !== undefined);
     return alone.map((name) => ({ path: ['redis', name], message: 'has no effect without redis.sentinels' }));
@@ -88,10 +103,24 @@ export function redisFaults({ redis_url: url, redis }: RedisFile): { path: strin
   return [];
 }
 
+function clusterFaults(url: Secret | undefined, hasSentinels: boolean): { path: string[]; message: string }[] {
+  const path = ['redis', 'cluster'];
+  if (hasSentinels) return [{ path, message: 'a Redis Cluster fails over by itself; leave redis.sentinels out' }];
+  if (url === undefined) {
+    const message =
+      'needs REDIS_URL, which has the user and password of the servers; its host is not used (redis://cluster)';
+    return [{ path, message }];
+  }
+  if (url.reveal().startsWith('/')) return [{ path, message: 'cannot be used with the path of a socket in REDIS_URL' }];
+  const database = URL.canParse(url.reveal()) ? new URL(url.reveal()).pathname.replace(/^\/0?$/, '') : '';
+  if (database === '') return [];
+  return [{ path, message: 'a Redis Cluster has the database 0 only; leave the number out of REDIS_URL' }];
+}
+
 /** Parse HOST or HOST:PORT; null if it is neither. */
-function sentinelOf(address: string): { host: string; port: number } | null {
+function addressOf(address: string, defaultPort: number): RedisAddress | null {
   const [, host, digits] = ADDRESS.exec(address) ?? [];
-  const port = Number(digits ?? DEFAULT_PORT);
+  const port = Number(digits ?? defaultPort);
   if (host === undefined || port < 1 || port > PORT_MAX) return null;
   return { host: host.replace(/^\[|\]$/g, ''), port };
 }

@@ -1,8 +1,8 @@
-import { Redis, type RedisOptions } from 'ioredis';
+import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import { AppError, dependencyDown } from './errors.ts';
 import type { Logger } from './logger.ts';
 import { NETWORK_REASONS } from './network-reasons.ts';
-import type { RedisSettings, SentinelSettings } from './redis-settings.ts';
+import type { RedisAddress, RedisSettings, SentinelSettings } from './redis-settings.ts';
 
 type SentinelOptions = Pick<
   RedisOptions,
@@ -27,7 +27,9 @@ export interface RedisConnection {
    * Client for commands. They fail at once while Redis is unreachable, and after 1 s without an answer. They are never
    * sent twice: every user of Redis must be able to work without it.
    */
-  readonly client: RedisClient;
+  readonly client: RedisClient | Cluster;
+  /** True if the keys are spread over several servers, so that a command may name the keys of one slot only. */
+  readonly isCluster: boolean;
   /** True if a command would be sent now. */
   readonly isReady: boolean;
   /**
@@ -35,6 +37,13 @@ export interface RedisConnection {
    * @throws AppError `redis_unavailable` (503)
    */
   ping(): Promise<void>;
+  /**
+   * Open a connection of its own to the server. In a cluster it is the server that holds a key now; once the key has
+   * moved, that server refuses commands (MOVED). `close` closes it, if the caller has not.
+   *
+   * @throws the error of a cluster that does not tell which server that is
+   */
+  connectTo(key: string, options?: RedisOptions): Promise<RedisClient>;
   close(): Promise<void>;
 }
 
@@ -51,27 +60,17 @@ const RECONNECT_MS_MAX = 1000;
  */
 export function openRedis(settings: RedisSettings, logger: Logger): RedisConnection {
   const url = settings.url.reveal();
-  const { sentinel = null } = settings;
+  const { sentinel = null, cluster = null } = settings;
   const ownAddress = addressOf(url);
-  const address = sentinel === null ? ownAddress : describeSentinels(sentinel);
-  const client = new RedisClient(url, {
-    lazyConnect: true,
-    connectTimeout: CONNECT_MS,
-    commandTimeout: COMMAND_MS,
-    socketTimeout: SILENCE_MS,
-    enableOfflineQueue: false,
-    autoResendUnfulfilledCommands: false,
-    maxRetriesPerRequest: 0,
-    retryStrategy: (attempt) => Math.min(50 * 2 ** Math.min(attempt, 10), RECONNECT_MS_MAX),
-    connectionName: 'service',
-    // This server was the primary and is a replica now. A new connection finds the new primary.
-    reconnectOnError: (error) => error.message.startsWith('READONLY'),
-    ...(sentinel === null ? {} : sentinelOptions(sentinel, /^rediss:/i.test(url))),
-  });
+  const address = describePlace(settings, ownAddress);
+  const client = cluster === null ? openServer(url, sentinel) : openCluster(url, cluster);
+  const opened = new Set<RedisClient>();
   let isDown = false;
   let isClosing = false;
   /** Reason of the last failure of this connection, which the error of a later command lacks. */
   let lastReason: string | null = null;
+  /** Reason of the last failure of one server of a cluster. */
+  let serverReason: string | null = null;
   const causeOf = (error: Error) => lastReason ?? describeRedisFailure(error);
   const noteOutage = (reason: string) => {
     if (isDown || isClosing) return;
@@ -83,14 +82,20 @@ export function openRedis(settings: RedisSettings, logger: Logger): RedisConnect
   };
   // Never log the error itself: ioredis puts the failed command into it, such as AUTH with its password.
   client.on('error', (error: Error) => {
-    lastReason = describeRedisFailure(error);
+    lastReason = serverReason ?? describeRedisFailure(error);
     noteOutage(lastReason);
+  });
+  // The failure of a cluster does not say why. That of a server does, unless the server could not be reached.
+  client.on('node error', (error: Error) => {
+    const isUnreachable = error.message === 'Connection is closed.';
+    serverReason = isUnreachable ? 'no server of the cluster answers' : describeRedisFailure(error);
   });
   client.on('close', () => noteOutage('connection closed'));
   client.on('ready', () => {
     if (isDown) logger.info({ redis: address }, 'Redis is reachable again');
     isDown = false;
     lastReason = null;
+    serverReason = null;
   });
   // While no Sentinel answers, `connect` neither succeeds nor fails.
   const firstFailure = new Promise<void>((resolve) => client.once('error', () => resolve()));
@@ -98,8 +103,17 @@ export function openRedis(settings: RedisSettings, logger: Logger): RedisConnect
 
   return {
     client,
+    isCluster: cluster !== null,
     get isReady() {
       return client.status === 'ready';
+    },
+    async connectTo(key, options = {}) {
+      const place = client instanceof Cluster ? await ownerOf(client, key) : {};
+      const own = client instanceof Cluster ? { ...client.options.redisOptions } : client.options;
+      const connected = new RedisClient({ ...own, lazyConnect: false, ...options, ...place } as never);
+      opened.add(connected);
+      connected.once('end', () => opened.delete(connected));
+      return connected;
     },
     async ping() {
       await firstAttempt;
@@ -111,11 +125,75 @@ export function openRedis(settings: RedisSettings, logger: Logger): RedisConnect
     },
     async close() {
       isClosing = true;
+      for (const each of opened) each.disconnect();
       if (client.status === 'ready') await client.quit().catch(() => undefined);
       client.disconnect();
       await firstAttempt;
     },
   };
+}
+
+const OPTIONS = {
+  connectTimeout: CONNECT_MS,
+  commandTimeout: COMMAND_MS,
+  socketTimeout: SILENCE_MS,
+  autoResendUnfulfilledCommands: false,
+  maxRetriesPerRequest: 0,
+  connectionName: 'service',
+} as const;
+
+const reconnectMs = (attempt: number) => Math.min(50 * 2 ** Math.min(attempt, 10), RECONNECT_MS_MAX);
+
+function openServer(url: string, sentinel: SentinelSettings | null): RedisClient {
+  return new RedisClient(url, {
+    ...OPTIONS,
+    lazyConnect: true,
+    enableOfflineQueue: false,
+    retryStrategy: reconnectMs,
+    // This server was the primary and is a replica now. A new connection finds the new primary.
+    reconnectOnError: (error) => error.message.startsWith('READONLY'),
+    ...(sentinel === null ? {} : sentinelOptions(sentinel, /^rediss:/i.test(url))),
+  });
+}
+
+/** Redirections that one command follows, and the pause before it looks for a server that has failed over. */
+const REDIRECTIONS_MAX = 3;
+const FAILOVER_PAUSE_MS = 50;
+
+function openCluster(url: string, addresses: readonly RedisAddress[]): Cluster {
+  const { username, password, protocol } = new URL(url);
+  const hasTls = protocol === 'rediss:';
+  return new Cluster([...addresses], {
+    lazyConnect: true,
+    enableOfflineQueue: false,
+    clusterRetryStrategy: reconnectMs,
+    maxRedirections: REDIRECTIONS_MAX,
+    retryDelayOnFailover: FAILOVER_PAUSE_MS,
+    retryDelayOnClusterDown: FAILOVER_PAUSE_MS,
+    slotsRefreshTimeout: COMMAND_MS,
+    // Certificates name hosts, so names are not replaced by addresses.
+    ...(hasTls ? { dnsLookup: (host: string, done: (error: null, address: string) => void) => done(null, host) } : {}),
+    redisOptions: {
+      ...OPTIONS,
+      ...(username === '' ? {} : { username: decodeURIComponent(username) }),
+      ...(password === '' ? {} : { password: decodeURIComponent(password) }),
+      ...(hasTls ? { tls: {} } : {}),
+    },
+  });
+}
+
+/** Ask a cluster for the primary of a key. */
+async function ownerOf(cluster: Cluster, key: string): Promise<RedisAddress> {
+  const slot = await cluster.cluster('KEYSLOT', key);
+  for (const [from, to, primary] of await cluster.cluster('SLOTS')) {
+    if (primary !== undefined && from <= slot && slot <= to) return { host: primary[0], port: primary[1] };
+  }
+  throw new Error(`no server of the cluster holds slot ${slot}`);
+}
+
+function describePlace({ sentinel, cluster }: RedisSettings, ownAddress: string): string {
+  if (cluster) return `the cluster of ${showAddresses(cluster)}`;
+  return sentinel ? `${sentinel.primary} of the Sentinels ${showAddresses(sentinel.addresses)}` : ownAddress;
 }
 
 /**
@@ -131,13 +209,12 @@ function sentinelOptions(sentinel: SentinelSettings, hasTls: boolean): SentinelO
     ...(sentinel.hasTls ? { sentinelTLS: {} } : {}),
     enableTLSForSentinelMode: hasTls,
     sentinelCommandTimeout: COMMAND_MS,
-    sentinelRetryStrategy: (attempt) => Math.min(50 * 2 ** Math.min(attempt, 10), RECONNECT_MS_MAX),
+    sentinelRetryStrategy: reconnectMs,
   };
 }
 
-function describeSentinels({ primary, addresses }: SentinelSettings): string {
-  const shown = addresses.map(({ host, port }) => (host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`));
-  return `${primary} of the Sentinels ${shown.join(', ')}`;
+function showAddresses(addresses: readonly RedisAddress[]): string {
+  return addresses.map(({ host, port }) => (host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`)).join(', ');
 }
 
 /** Return the part of the URL that may be shown: host and port, or the path of the socket. */

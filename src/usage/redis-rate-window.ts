@@ -1,4 +1,4 @@
-import type { Redis } from 'ioredis';
+import type { RedisConnection } from '../platform/redis.ts';
 import { type RateWindow, WINDOW_MS } from './rate-window.ts';
 
 /**
@@ -33,12 +33,12 @@ return {1, previous, current, elapsed}
 const PREFIX = 'service:rate:';
 
 /** Client with the script as a method. ioredis sends the script only if Redis does not know its hash. */
-type WithScript = Redis & {
+type WithScript = RedisConnection['client'] & {
   serviceTakeRate(key: string, limit: number, windowMs: number): Promise<[number, number, number, number]>;
 };
 
 /** Open a window that all processes share. `take` rejects if Redis is unreachable. */
-export function openRedisRateWindow(client: Redis): RateWindow {
+export function openRedisRateWindow(client: RedisConnection['client']): RateWindow {
   client.defineCommand('serviceTakeRate', { numberOfKeys: 1, lua: TAKE });
   return {
     async take(key, limit) {

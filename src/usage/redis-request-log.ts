@@ -1,4 +1,4 @@
-import type { Redis } from 'ioredis';
+import type { RedisConnection } from '../platform/redis.ts';
 import { WINDOW_MS } from './rate-window.ts';
 import type { RequestLog } from './request-log.ts';
 
@@ -30,12 +30,12 @@ return {allowed, count, (oldest and tonumber(oldest) or now - size) + size - now
 const PREFIX = 'service:rate-log:';
 
 /** Client with the script as a method. ioredis sends the script only if Redis does not know its hash. */
-type WithScript = Redis & {
+type WithScript = RedisConnection['client'] & {
   serviceTakeLoggedRate(key: string, limit: number, windowMs: number): Promise<[number, number, number]>;
 };
 
 /** Open a log that all processes share. `take` rejects if Redis is unreachable. */
-export function openRedisRequestLog(client: Redis): RequestLog {
+export function openRedisRequestLog(client: RedisConnection['client']): RequestLog {
   client.defineCommand('serviceTakeLoggedRate', { numberOfKeys: 1, lua: TAKE });
   return {
     async take(key, limit) {

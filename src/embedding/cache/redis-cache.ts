@@ -1,5 +1,7 @@
 import { performance } from 'node:perf_hooks';
 import type { Logger } from '../../platform/logger.ts';
+import type { RedisConnection } from '../../platform/redis.ts';
+import { getBuffers, setBuffers } from '../../platform/redis-buffers.ts';
 import type { CachedVector } from './cache-key.ts';
 
 /** Prefix of our keys. Its number changes with the layout of a value. */
@@ -13,21 +15,6 @@ const LOOKUP_TIMEOUT_MS = 50;
 const COOLDOWN_MS = 5000;
 /** Tolerance of the squared norm. Other values in Redis are ignored. */
 const NORM_TOLERANCE = 1e-3;
-
-/** Part of a Redis connection that the cache uses. */
-export interface CacheConnection {
-  /** True if a command would be sent now. The connection itself logs its loss. */
-  readonly isReady: boolean;
-  readonly client: {
-    mgetBuffer(keys: string[]): Promise<(Buffer | null)[]>;
-    pipeline(): RedisPipeline;
-  };
-}
-
-interface RedisPipeline {
-  set(key: string, value: Buffer, unit: 'PX', ttlMs: number): unknown;
-  exec(): Promise<[error: Error | null, result: unknown][] | null>;
-}
 
 /** Vectors shared by all processes. A slow, full or missing Redis counts as empty and delays no request. */
 export interface RedisCache {
@@ -46,7 +33,7 @@ export interface RedisCache {
 
 /** Open the cache. A value is uint32 LE tokens, then the float32 LE vector, as on little-endian hosts. */
 export function openRedisCache(options: {
-  redis: CacheConnection;
+  redis: Pick<RedisConnection, 'client' | 'isCluster' | 'isReady'>;
   logger: Logger;
   timeoutMs?: number;
   cooldownMs?: number;
@@ -68,11 +55,8 @@ export function openRedisCache(options: {
   async function write(vectors: ReadonlyMap<string, CachedVector>, bytes: number): Promise<void> {
     unacknowledgedBytes += bytes;
     try {
-      const pipeline = redis.client.pipeline();
-      for (const [key, entry] of vectors) pipeline.set(KEY_PREFIX + key, encode(entry), 'PX', TTL_MS);
-      const answers = await pipeline.exec();
-      const refused = answers?.find(([error]) => error !== null)?.[0];
-      if (refused) throw refused;
+      const values = [...vectors].map(([key, entry]) => [KEY_PREFIX + key, encode(entry)] as const);
+      await setBuffers(redis, values, TTL_MS);
       writes.succeeded();
     } catch (error) {
       if (redis.isReady) writes.failed(error);
@@ -85,7 +69,11 @@ export function openRedisCache(options: {
     async get(keys, dimensions) {
       if (!redis.isReady || !reads.mayTry()) return keys.map(() => undefined);
       try {
-        const values = await within(redis.client.mgetBuffer(keys.map((key) => KEY_PREFIX + key)), timeoutMs);
+        const stored = getBuffers(
+          redis,
+          keys.map((key) => KEY_PREFIX + key),
+        );
+        const values = await within(stored, timeoutMs);
         reads.succeeded();
         return keys.map((_, index) => decode(values[index], dimensions));
       } catch (error) {
