@@ -166,7 +166,10 @@ class NotificationSender {
     this.#client = own;
     // A lost connection fails the next notification, which opens another one.
     own.on('error', () => undefined);
-    await once(own, 'ready');
+    const ended = once(own, 'end').then(() => {
+      throw new Error('the connection to the server of the queue was closed');
+    });
+    await Promise.race([once(own, 'ready'), ended]);
     return own;
   }
 }
