@@ -10,6 +10,7 @@ import { findBucketOrigin } from '../../index/index-store.ts';
 import type { Catalog, Model } from '../../models/catalog.ts';
 import { conflict, invalidRequest } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
+import { mapYielding } from '../../platform/map-yielding.ts';
 import { mayHaveCommitted, type Sql } from '../../platform/postgres.ts';
 import { boundedLine, fileNameOf } from '../../platform/printable.ts';
 import { gradeOf } from '../../projection/fit/evaluate-map.ts';
@@ -25,6 +26,8 @@ import { encodeVectorDocument, floatsOfBase64, unitVector, VECTOR_TYPE, vectorFa
 
 /** Name of the lock that lets one import of a bucket write at a time. No path has this name. */
 const IMPORT = '';
+/** Rows to check at once. Each takes up to 0.1 ms. */
+const ROWS_AT_ONCE = 32;
 /** Length of a document's name that is made of an id. */
 const NAME_CHARS_MAX = 255;
 
@@ -66,7 +69,7 @@ export async function importVectors(
   const bucket = await findBucket(sql, caller, bucketRef);
   const upload = await uploadFieldsOf(sql, caller, bucket, request);
   const model = findSemantic(context, request.model);
-  const checked = checkRows(request, model);
+  const checked = await checkRows(request, model);
   const { space, map } = await findMap(context, bucket, model);
   const planned = await plan(sql, caller, bucket.id, checked);
   const jobs = request.dry_run
@@ -102,9 +105,11 @@ function findSemantic({ catalog }: ImportContext, id: string): Model {
 }
 
 /** Decode and check all rows. @throws AppError `invalid_request` (400) that names the first row at fault */
-function checkRows({ rows, normalize }: ImportRequest, model: Model): CheckedRow[] {
+function checkRows({ rows, normalize }: ImportRequest, model: Model): Promise<CheckedRow[]> {
   const places = new Map<string, number>();
-  return rows.map((row, at) => {
+  let at = -1;
+  return mapYielding(rows, ROWS_AT_ONCE, (row) => {
+    at++;
     const before = places.get(row.id);
     if (before !== undefined) throw rowFault(at, 'id', `"${row.id}" is the id of rows[${before}], too`);
     places.set(row.id, at);
