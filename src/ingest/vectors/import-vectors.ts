@@ -107,9 +107,7 @@ function findSemantic({ catalog }: ImportContext, id: string): Model {
 /** Decode and check all rows. @throws AppError `invalid_request` (400) that names the first row at fault */
 function checkRows({ rows, normalize }: ImportRequest, model: Model): Promise<CheckedRow[]> {
   const places = new Map<string, number>();
-  let at = -1;
-  return mapYielding(rows, ROWS_AT_ONCE, (row) => {
-    at++;
+  return mapYielding([...rows.entries()], ROWS_AT_ONCE, ([at, row]) => {
     const before = places.get(row.id);
     if (before !== undefined) throw rowFault(at, 'id', `"${row.id}" is the id of rows[${before}], too`);
     places.set(row.id, at);
