@@ -10,7 +10,7 @@ export interface ClientSdk {
 
 const VERSION = /^(\d{1,6})\.(\d{1,6})\./;
 /** `OpenAI/JS 5.22.0`, also with `AsyncOpenAI` or `AzureOpenAI`. */
-const USER_AGENT = /^(?:Async)?(?:Azure)?OpenAI\/(JS|Python) (\d{1,6}\.\d{1,6}\.)/i;
+const USER_AGENT = /^(?:Async)?(?:Azure)?OpenAI\/(JS|Python|Go) (\d{1,6}\.\d{1,6}\.)/i;
 
 /**
  * Read the client library from `X-Stainless-Lang` and `X-Stainless-Package-Version`, or from `User-Agent` where a proxy
@@ -25,11 +25,11 @@ export function clientSdkOf(headers: IncomingHttpHeaders): ClientSdk | null {
 }
 
 /**
- * Return true for libraries that read lists of numbers although they ask for base64, as measured in
- * `docs/decisions/0070-base64-for-clients-that-ask.md`. Other libraries decode any answer as base64, so that numbers
- * silently become zeros.
+ * Return true for libraries that read lists of numbers also if the request asks for base64, as measured in
+ * `docs/decisions/0070-base64-for-clients-that-ask.md`. That for Go reads nothing else. Other libraries decode any answer
+ * as base64, so that numbers silently become zeros.
  */
 export function readsLists(sdk: ClientSdk | null): boolean {
-  if (sdk?.language === 'python') return true;
+  if (sdk?.language === 'python' || sdk?.language === 'go') return true;
   return sdk?.language === 'js' && (sdk.major > 7 || (sdk.major === 7 && sdk.minor >= 30));
 }

@@ -155,6 +155,7 @@ it.each([
   ['js', 'latest', 'base64'],
   ['js', undefined, 'base64'],
   ['python', '1.55.0', 'array'],
+  ['go', '3.52.0', 'array'],
   ['csharp', '2.2.0', 'base64'],
   [undefined, '6.0.0', 'base64'],
 ])('a request for base64 by library %s %s is answered with an embedding as %s', async (language, version, form) => {
@@ -183,7 +184,9 @@ it.each([
   ['OpenAI/Python 3.57.0', 'array'],
   ['AsyncOpenAI/Python 1.55.0', 'array'],
   ['OpenAI/2.2.0 (.NET 9.0.4; Ubuntu 24.04)', 'base64'],
-  ['OpenAI/Go 1.2.0', 'base64'],
+  ['OpenAI/Go 1.12.0', 'array'],
+  ['OpenAI/Go 3.52.0', 'array'],
+  ['OpenAI/Ruby 0.20.0', 'base64'],
   ['curl/8.5.0', 'base64'],
 ])('behind a proxy that drops X-Stainless-*, a request for base64 by "%s" gets %s', async (agent, form) => {
   const { test, key } = byDefault;
