@@ -124,6 +124,42 @@ test.each<[string, string]>([
   expect(decodeText(iconv.encode(text, encoding)).text).toBe(text);
 });
 
+test.each<[string, string]>([
+  ['cp949', '이름,값\n똠,펲\n뷁 믜,샾'],
+  ['cp949', '뵀다 샾'],
+  ['cp866', 'Имя;Цена\nМаяк;100\nБерег;200'],
+  ['koi8-r', 'Съешь ещё этих мягких французских булок, да выпей чаю.'],
+  ['windows-1251', 'Съешь ещё этих мягких французских булок, да выпей чаю.'],
+  ['maccyrillic', 'Съешь ещё этих мягких французских булок, да выпей чаю.'],
+  ['iso-8859-5', 'Руководство для Service Desk: установка и настройка'],
+  ['eucjp', '港の灯台'],
+  ['eucjp', '営業時間は九時から'],
+  ['shiftjis', 'カフェ 九時'],
+  ['gb18030', '请退回押金'],
+  ['gb18030', '售票处九点开门，港口的灯塔每天晚上指引船只。'],
+  ['big5', '請先閱讀資料'],
+  ['windows-1252', 'größte'],
+  ['windows-1252', 'Ça été'],
+])('a short text in %s without a declaration is recognised: %s', (encoding, text) => {
+  expect(decodeText(iconv.encode(text, encoding)).text).toBe(text);
+});
+
+describe('a declared encoding that the bytes clearly contradict does not count', () => {
+  const TEXTS: ReadonlyArray<readonly [string, string]> = [
+    ['cp949', '똠방각하가 펲시콜라를 뷁스럽게 마셨다. 믜운 사람 샾에서'],
+    ['windows-1251', RUSSIAN],
+    ['koi8-r', RUSSIAN],
+    ['shiftjis', '灯台の番人は毎朝、天気と通り過ぎる船を記録し'],
+    ['big5', '燈塔的看守人每天早晨記錄天氣和經過的船隻'],
+    ['windows-1252', 'Le gardien du phare a noté que l’été dernier fut très chaud à l’île.'],
+  ];
+  test.each(TEXTS)('in %s', (encoding, text) => {
+    const bytes = iconv.encode(text, encoding);
+    for (const label of ['iso-8859-1', 'us-ascii', 'utf-8', 'gb2312', 'big5', 'shift_jis', 'euc-jp', 'euc-kr'])
+      expect([label, decodeText(bytes, label).text]).toEqual([label, text]);
+  });
+});
+
 test('Korean UTF-16 without a mark is text', async () => {
   const bytes = Buffer.from('등대 기록\n안개가 짙은 날에는 배가 오지 않는다.\n', 'utf16le');
   expect(await blocksOf(bytes, 'a.txt')).toEqual(['paragraph: 등대 기록\n안개가 짙은 날에는 배가 오지 않는다.']);

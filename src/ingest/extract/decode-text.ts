@@ -1,4 +1,4 @@
-import { guessEncoding } from './encoding/guess-encoding.ts';
+import { contradictedBy, guessEncoding } from './encoding/guess-encoding.ts';
 import { looksKorean } from './encoding/korean.ts';
 import { openDecoder } from './encoding/open-decoder.ts';
 
@@ -115,6 +115,8 @@ function decodeIfValid(bytes: Uint8Array, label: string): DecodedText | null {
     if (looksKorean(korean.text)) return korean;
     if (ASCII.test(label)) return null;
   }
+  const other = contradictedBy(bytes, decoder.encoding);
+  if (other !== null) return decodeAs(bytes, other);
   const text = decoder.decode(bytes);
   return text.includes('\ufffd') ? null : { text, encoding: decoder.encoding };
 }

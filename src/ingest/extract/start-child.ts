@@ -52,7 +52,6 @@ let readables: Readables | null = null;
 
 const READER_PACKAGES = [
   '@thednp/dommatrix',
-  'chardet',
   'iconv-lite',
   'markdown-it',
   'numfmt',

@@ -1,80 +1,116 @@
-import { analyse } from 'chardet';
-import { looksKorean } from './korean.ts';
+import { FREQUENT_HANZI, FREQUENT_SYLLABLES } from './frequent-characters.ts';
+import { isCommonSyllable, looksKorean } from './korean.ts';
 import { openDecoder } from './open-decoder.ts';
 
-/** Encodings that statistics recognise reliably, with the minimum confidence (of 100). */
-const GUESSES: ReadonlyMap<string, number> = new Map([
-  ['Shift_JIS', 60],
-  ['EUC-JP', 60],
-  ['GB18030', 60],
-  ['Big5', 60],
-]);
-const CHINESE: ReadonlySet<string> = new Set(['gb18030', 'big5']);
-const CYRILLIC = ['windows-1251', 'koi8-r', 'ibm866', 'iso-8859-5', 'x-mac-cyrillic'];
-/** Letters that make up two thirds of Russian, Ukrainian and Bulgarian text. */
-const FREQUENT_CYRILLIC = /[оеаинтсрвлкміз]/g;
-const FREQUENT_SHARE_MIN = 0.6;
+/** Return how typical a character beyond ASCII is of a language, from 0 to 1; 0 if the language has no such character. */
+type Typical = (character: string) => number;
+
+const korean: Typical = (character) => {
+  if (FREQUENT_SYLLABLES.has(character)) return 1;
+  if (isCommonSyllable(character)) return 0.5;
+  return /[가-힣]/.test(character) ? 0.15 : rare(character);
+};
+
+const japanese: Typical = (character) => {
+  if (/[ぁ-ゖァ-ヺー]/.test(character)) return 1;
+  return FREQUENT_HANZI.has(character) ? 0.8 : rare(character);
+};
+
+const chinese: Typical = (character) => (FREQUENT_HANZI.has(character) ? 1 : rare(character));
+
+const cyrillic: Typical = (character) => {
+  if (/[оеаинтсрвлкміз]/.test(character)) return 1;
+  return /[а-яёєїґ]/.test(character) ? 0.5 : /[А-ЯЁЄІЇҐ«»—№]/.test(character) ? 0.4 : 0;
+};
+
+/** Punctuation of East Asia, forms of full width, and rare characters, which other bytes also decode to by accident. */
+function rare(character: string): number {
+  if (/[、。「」『』《》！（），：；？]/.test(character)) return 0.5;
+  return /\p{Script=Han}/u.test(character) ? 0.25 : 0;
+}
+
+/** Encodings that are guessed. Of equally typical ones, the first is used. */
+const CANDIDATES: ReadonlyArray<readonly [label: string, typical: Typical]> = [
+  ['euc-kr', korean],
+  ['windows-1251', cyrillic],
+  ['koi8-r', cyrillic],
+  ['ibm866', cyrillic],
+  ['iso-8859-5', cyrillic],
+  ['x-mac-cyrillic', cyrillic],
+  ['shift_jis', japanese],
+  ['euc-jp', japanese],
+  ['gb18030', chinese],
+  ['big5', chinese],
+  ['johab', korean],
+];
+const WESTERN = 'windows-1252';
+/** Mean of a text that is hardly of the language of its encoding, and by how much another one must exceed it. */
+const UNTYPICAL_MEAN = 0.4;
+const CLEAR_DIFFERENCE = 0.25;
+/** Bytes beyond ASCII from which a declaration can be contradicted. */
+const CERTAIN_BYTES = 8;
+const INSIDE_WORDS = /(?<=\p{Ll})\p{Lu}|(?<=[a-z])\p{Script=Cyrillic}|\p{Script=Cyrillic}(?=[a-z])/gu;
 const GUESS_BYTES = 64 * 1024;
 
 /**
- * Guess the encoding of text that is not Unicode: Korean by its frequent syllables, Cyrillic by its frequent letters,
- * other encodings of East Asia by statistics, else windows-1252. Statistics cannot distinguish the encodings of
- * Western and Central Europe.
+ * Guess the encoding of text that is not Unicode: the candidate whose characters beyond ASCII are the most typical of its
+ * language, else windows-1252. Encodings of Western and Central Europe cannot be distinguished so.
  */
 export function guessEncoding(bytes: Uint8Array): string {
-  const start = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, GUESS_BYTES));
-  const korean = decode(start, 'euc-kr');
-  if (looksKorean(korean)) return 'euc-kr';
-  const { letters, foreign } = countLetters(start);
-  if (foreign > letters) {
-    const cyrillic = CYRILLIC.find((label) => looksCyrillic(decode(start, label)));
-    if (cyrillic !== undefined) return cyrillic;
+  const start = bytes.subarray(0, GUESS_BYTES);
+  if (looksKorean(decode(start, 'euc-kr'))) return 'euc-kr';
+  return mostTypical(start)?.label ?? WESTERN;
+}
+
+/** Return the encoding that the bytes clearly have in place of the declared one; null if they can have the declared one. */
+export function contradictedBy(bytes: Uint8Array, declared: string): string | null {
+  const start = bytes.subarray(0, GUESS_BYTES);
+  const known = declared === 'gbk' ? 'gb18030' : declared;
+  const typical = CANDIDATES.find(([label]) => label === known)?.[1];
+  if (typical === undefined && declared !== WESTERN) return null;
+  const mean = typical === undefined ? UNTYPICAL_MEAN : meanTypical(decode(start, known), typical);
+  if (mean > UNTYPICAL_MEAN || start.filter((byte) => byte >= 0x80).length < CERTAIN_BYTES) return null;
+  const best = mostTypical(start);
+  return best !== null && best.mean >= mean + CLEAR_DIFFERENCE ? best.label : null;
+}
+
+/** Return the most typical candidate; null for text that looks Western. */
+function mostTypical(start: Uint8Array): { label: string; mean: number } | null {
+  if (looksWestern(start)) return null;
+  let best: { label: string; mean: number } | null = null;
+  for (const [label, typical] of CANDIDATES) {
+    const mean = meanTypical(decode(start, label), typical);
+    if (mean > (best?.mean ?? 0)) best = { label, mean };
   }
-  const guesses = analyse(start).filter(({ name }) => GUESSES.has(name) || name === 'EUC-KR');
-  const sure = guesses.find(({ name, confidence }) => confidence >= (GUESSES.get(name) ?? 101));
-  const koreanConfidence = guesses.find(({ name }) => name === 'EUC-KR')?.confidence ?? 0;
-  const isChinese = sure !== undefined && CHINESE.has(sure.name.toLowerCase()) && sure.confidence > koreanConfidence;
-  // Simplified Chinese decodes as Korean too, with syllables that do not occur in Korean.
-  if (!isChinese && isMostlyCommonHangul(start, korean)) return 'euc-kr';
-  if (sure !== undefined) return sure.name.toLowerCase();
-  if (looksKorean(decode(start, 'johab'))) return 'johab';
-  // Accented letters are rare. If most letters are beyond ASCII, a short text of East Asia is more likely.
-  const likely = foreign >= letters ? guesses.find(({ name }) => GUESSES.has(name)) : undefined;
-  return likely?.name.toLowerCase() ?? 'windows-1252';
+  return best;
 }
 
 function decode(bytes: Uint8Array, label: string): string {
   return openDecoder(label)?.decode(bytes) ?? '';
 }
 
-function countLetters(bytes: Uint8Array): { letters: number; foreign: number } {
-  let letters = 0;
+/** Return true if most letters are ASCII, and most others stand alone or, in pairs, beside an ASCII letter. */
+function looksWestern(bytes: Uint8Array): boolean {
+  const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1');
+  const letters = text.match(/[a-z]/gi)?.length ?? 0;
   let foreign = 0;
-  for (const byte of bytes) {
-    if (byte >= 0x80) foreign++;
-    else if ((byte | 0x20) >= 0x61 && (byte | 0x20) <= 0x7a) letters++;
+  let runs = 0;
+  let western = 0;
+  for (const [all, run = ''] of text.matchAll(/[a-z]?([\x80-\xff]+)[a-z]?/gi)) {
+    foreign += run.length;
+    runs++;
+    if (run.length === 1 || (run.length === 2 && all.length > 2)) western++;
   }
-  return { letters, foreign };
+  return foreign < letters && western * 2 > runs;
 }
 
-/** Return true if most of the characters beyond ASCII are frequent Cyrillic letters, and capitals begin words. */
-function looksCyrillic(text: string): boolean {
-  const foreign = text.match(/[^\0-\x7f]/g)?.length ?? 0;
-  const frequent = text.match(FREQUENT_CYRILLIC)?.length ?? 0;
-  const inside = text.match(/(?<=\p{Ll})\p{Lu}/gu)?.length ?? 0;
-  return frequent >= foreign * FREQUENT_SHARE_MIN && inside * 20 <= foreign;
-}
-
-/** Return true for Hangul of which most syllables are common, that is in KS X 1001: both bytes are above 0xA0. */
-function isMostlyCommonHangul(bytes: Uint8Array, text: string): boolean {
-  let pairs = 0;
-  for (let at = 0; at < bytes.length; at++) {
-    if ((bytes[at] as number) < 0x80) continue;
-    if ((bytes[at] as number) > 0xa0 && (bytes[at + 1] ?? 0) > 0xa0) pairs++;
-    at++;
-  }
-  const foreign = text.match(/[^\0-\x7f]/g)?.length ?? 0;
-  const hangul = text.match(/[가-힣]/g)?.length ?? 0;
-  const broken = text.match(/\ufffd/g)?.length ?? 0;
-  return broken * 50 <= foreign && hangul * 2 >= foreign && pairs * 2 >= foreign;
+/** Return the mean over the characters beyond ASCII; 0 for text that the encoding cannot have. */
+function meanTypical(text: string, typical: Typical): number {
+  const foreign = text.match(/[^\0-\x7f]/gu) ?? [];
+  const broken = text.match(/[\ufffd\x80-\x9f\p{Co}]/gu)?.length ?? 0;
+  // Capitals inside of words are lower case of another encoding, and Cyrillic beside Latin letters is accents.
+  const inside = text.match(INSIDE_WORDS)?.length ?? 0;
+  if (foreign.length === 0 || broken * 50 > foreign.length) return 0;
+  const sum = foreign.reduce((total, character) => total + typical(character), 0);
+  return (sum - inside) / foreign.length;
 }

@@ -1,4 +1,5 @@
 import { type PairTable, tableOf } from './double-byte.ts';
+import { FREQUENT_SYLLABLES } from './frequent-characters.ts';
 
 const SYLLABLE_FIRST = 0xac00;
 const SYLLABLE_LAST = 0xd7a3;
@@ -90,12 +91,13 @@ export const johabPair: PairTable = (lead, trail) => {
   return windows949Pair(row + Math.floor(cell / 94) + 0xa1, (cell % 94) + 0xa1);
 };
 
-/** Syllables that make up most of running Korean text. */
-const FREQUENT: ReadonlySet<string> = new Set(
-  '이다는의에가을를은하고지도로한기사인나어대시서자리정그해수있아부들일보원스제전장으라주면것상여게과만니습성동음' +
-    '적구관안공오년세되후국합비내우요러소방없했신위용산거할유경중문화생었였까네데때미바모무개간조학더등또연와작재진치' +
-    '회물식선실계통본명단려점',
-);
+let common: ReadonlySet<string> | null = null;
+
+/** Return true for the 2,350 syllables of KS X 1001. Text of other encodings often decodes to the others. */
+export function isCommonSyllable(syllable: string): boolean {
+  common ??= new Set(knownSyllables());
+  return common.has(syllable);
+}
 
 /** Return true if the text can be Korean, and is not bytes of another encoding that happen to be Hangul. */
 export function looksKorean(text: string): boolean {
@@ -110,7 +112,7 @@ export function looksKorean(text: string): boolean {
     if (code === 0xfffd) broken++;
     if (code < SYLLABLE_FIRST || code > SYLLABLE_LAST) continue;
     syllables++;
-    if (FREQUENT.has(character)) frequent++;
+    if (FREQUENT_SYLLABLES.has(character)) frequent++;
   }
   return broken * 50 <= foreign && syllables * 2 >= foreign && frequent * 4 >= syllables && syllables > 0;
 }
