@@ -1,6 +1,9 @@
 import { isOutOfMemory } from '../errors.ts';
-import { charactersByGlyph } from './font-cmap.ts';
+import { readCompactFont } from './compact-font.ts';
+import { charactersByGlyph, fontTable } from './font-cmap.ts';
+import { descriptorOf, programOf } from './font-program.ts';
 import { entryOf, PdfObjects } from './pdf-objects.ts';
+import { type SimpleFontMap, simpleFontMap } from './simple-fonts.ts';
 
 /** Collections of characters whose codes pdf.js knows. */
 const KNOWN_COLLECTION = /\/Ordering\s*\((?:Korea1|KR|Japan1|GB1|CNS1)\)/;
@@ -15,10 +18,10 @@ const PRIVATE_SIZE = 0x1900;
 const ENTRIES_PER_BLOCK = 100;
 
 /**
- * Add a `ToUnicode` map to every composite font that has none and whose codes are glyph numbers: the embedded font says
- * which characters its glyphs stand for. Glyphs without a character get one of the private use area, so that nobody
- * takes the number for a character. The maps are appended as an update of the file (PDF 32000-1, 7.5.6). A file
- * without such fonts is returned as it is, and so is an encrypted one.
+ * Add a `ToUnicode` map to every font that has none and whose codes are glyph numbers: the embedded font says which
+ * characters its glyphs stand for. Glyphs without a character get one of the private use area, so that nobody takes the
+ * number for a character. The maps are appended as an update of the file (PDF 32000-1, 7.5.6). A file without such fonts
+ * is returned as it is, and so is an encrypted one.
  */
 export function addCharacterMaps(file: Uint8Array): Uint8Array {
   try {
@@ -32,10 +35,10 @@ export function addCharacterMaps(file: Uint8Array): Uint8Array {
 
 function updated(file: Uint8Array): Uint8Array {
   const bytes = Buffer.from(file.buffer, file.byteOffset, file.byteLength);
-  if (!bytes.includes('/Type0') && !bytes.includes('/ObjStm')) return file;
+  if (!['/FontFile', '/Differences', '/ObjStm'].some((key) => bytes.includes(key))) return file;
   if (bytes.includes('/Encrypt')) return file;
   const objects = new PdfObjects(file);
-  const fonts = objects.containing('/Type0').filter(({ text }) => isUnmapped(text, objects));
+  const fonts = unmappedFonts(objects);
   const trailer = objects.trailer();
   if (fonts.length === 0 || trailer === null) return file;
   const parts: Buffer[] = [bytes, Buffer.from('\n')];
@@ -47,8 +50,7 @@ function updated(file: Uint8Array): Uint8Array {
     parts.push(part);
     length += part.length;
   };
-  for (const [index, { number, text }] of fonts.slice(0, FONTS_MAX).entries()) {
-    const map = characterMap(charactersOf(text, objects));
+  for (const [index, { number, text, map }] of fonts.slice(0, FONTS_MAX).entries()) {
     add(FIRST_NUMBER + index, `<< /Length ${map.length} >>\nstream\n${map}\nendstream`);
     const own = text.replace(/\/ToUnicode\s*(?:null|\d+\s+\d+\s+R)/, '');
     add(number, `${own.slice(0, own.lastIndexOf('>>'))} /ToUnicode ${FIRST_NUMBER + index} 0 R >>`);
@@ -59,14 +61,33 @@ function updated(file: Uint8Array): Uint8Array {
   return Uint8Array.from(Buffer.concat(parts));
 }
 
+/** Find the fonts whose codes are glyph numbers, with the map that each gets. */
+function unmappedFonts(objects: PdfObjects): Array<{ number: number; text: string; map: string }> {
+  const composite = objects
+    .containing('/Type0')
+    .filter(({ text }) => isUnmapped(text, objects))
+    .map(({ number, text }) => ({ number, text, map: characterMap(charactersOf(text, objects)) }));
+  const simple = ['/TrueType', '/Type1', '/MMType1'].flatMap((type) =>
+    objects.containing(type).flatMap(({ number, text }) => {
+      const map = hasUsableMap(text, objects) ? null : simpleFontMap(text, objects);
+      return map === null ? [] : [{ number, text, map: byteMap(map) }];
+    }),
+  );
+  return [...composite, ...simple];
+}
+
 function isUnmapped(font: string, objects: PdfObjects): boolean {
   if (!/^\/Identity-[HV]/.test(entryOf(font, '/Encoding') ?? '')) return false;
   const descendant = descendantOf(font, objects);
   if (descendant === null) return false;
   const system = objects.resolve(descendant, '/CIDSystemInfo')?.text ?? '';
   if (KNOWN_COLLECTION.test(system) || KNOWN_COLLECTION.test(descendant)) return false;
+  return !hasUsableMap(font, objects);
+}
+
+function hasUsableMap(font: string, objects: PdfObjects): boolean {
   const map = objects.resolve(font, '/ToUnicode');
-  return map === null || !isUsable(objects.stream(map)?.toString('latin1') ?? '');
+  return map !== null && isUsable(objects.stream(map)?.toString('latin1') ?? '');
 }
 
 /** Return true for a map that gives its codes different characters, not all the same one or none. */
@@ -92,11 +113,12 @@ function descendantOf(font: string, objects: PdfObjects): string | null {
 /** Return the characters by code; empty if the font does not say. */
 function charactersOf(font: string, objects: PdfObjects): ReadonlyMap<number, number> {
   const descendant = descendantOf(font, objects) ?? '';
-  const descriptor = objects.resolve(descendant, '/FontDescriptor')?.text ?? '';
-  const fontFile = objects.resolve(descriptor, '/FontFile2');
-  const program = fontFile === null ? null : objects.stream(fontFile);
+  const program = programOf(descriptorOf(descendant, objects), objects);
   if (program === null) return new Map();
+  if (!isSfnt(program)) return charactersOfCompact(program, null);
   const byGlyph = charactersByGlyph(program);
+  const compact = fontTable(program, 'CFF ');
+  if (compact !== null) return charactersOfCompact(compact, byGlyph);
   const mapObject = objects.resolve(descendant, '/CIDToGIDMap');
   const glyphs = mapObject === null ? null : objects.stream(mapObject);
   if (glyphs === null) return byGlyph;
@@ -108,23 +130,68 @@ function charactersOf(font: string, objects: PdfObjects): ReadonlyMap<number, nu
   return byCode;
 }
 
+/** A font program in tables begins with its version or `OTTO`; a bare Compact Font Format with its version 1. */
+function isSfnt(program: Buffer): boolean {
+  return ['\0\x01\0\0', 'OTTO', 'true'].includes(program.toString('latin1', 0, 4));
+}
+
+/**
+ * Return the characters by code of a font in the Compact Font Format, by a table of characters or by the names of its
+ * glyphs. Codes are CIDs, or glyphs if the font has none (PDF 32000-1, 9.7.4.2).
+ */
+function charactersOfCompact(font: Buffer, byGlyph: ReadonlyMap<number, number> | null): ReadonlyMap<number, number> {
+  const compact = readCompactFont(font);
+  const characters = byGlyph !== null && byGlyph.size > 0 ? byGlyph : (compact?.characters ?? new Map());
+  if (compact?.hasCids !== true) return characters;
+  const byCode = new Map<number, number>();
+  for (const [glyph, cid] of compact.charset.entries()) {
+    const character = characters.get(glyph);
+    if (character !== undefined) byCode.set(cid, character);
+  }
+  return byCode;
+}
+
+/** Write a `ToUnicode` map of a simple font: the codes that are glyph numbers, and the characters that are known. */
+function byteMap({ codes, characters }: SimpleFontMap): string {
+  const target = (code: number) => characters.get(code) ?? PRIVATE_FIRST + code;
+  const lines = codes.map((code) => `<${hexOf(code, 2)}> <${utf16(target(code))}>`);
+  return cmapOf('<00> <ff>', blocksOf(lines).map(charactersBlock));
+}
+
 /** Write a `ToUnicode` map (PDF 32000-1, 9.10.3). Codes without a character map into the private use area. */
 function characterMap(characters: ReadonlyMap<number, number>): string {
-  const hex = (value: number) => value.toString(16).padStart(4, '0');
-  const utf16 = (character: number) => Buffer.from(String.fromCodePoint(character), 'utf16le').swap16().toString('hex');
+  const hex = (value: number) => hexOf(value, 4);
   const ranges: string[] = [];
   for (let from = 0; from < CODES; from += PRIVATE_SIZE) {
     for (let at = from; at < Math.min(from + PRIVATE_SIZE, CODES); at += 0x100)
       ranges.push(`<${hex(at)}> <${hex(at + 0xff)}> <${hex(PRIVATE_FIRST + at - from)}>`);
   }
   const single = [...characters].map(([code, character]) => `<${hex(code)}> <${utf16(character)}>`);
+  return cmapOf('<0000> <ffff>', [
+    ...blocksOf(ranges).map((lines) => `${lines.length} beginbfrange\n${lines.join('\n')}\nendbfrange`),
+    ...blocksOf(single).map(charactersBlock),
+  ]);
+}
+
+function charactersBlock(lines: readonly string[]): string {
+  return `${lines.length} beginbfchar\n${lines.join('\n')}\nendbfchar`;
+}
+
+function cmapOf(codespace: string, blocks: readonly string[]): string {
   return [
     '/CIDInit /ProcSet findresource begin 12 dict begin begincmap',
-    '1 begincodespacerange <0000> <ffff> endcodespacerange',
-    ...blocksOf(ranges).map((lines) => `${lines.length} beginbfrange\n${lines.join('\n')}\nendbfrange`),
-    ...blocksOf(single).map((lines) => `${lines.length} beginbfchar\n${lines.join('\n')}\nendbfchar`),
+    `1 begincodespacerange ${codespace} endcodespacerange`,
+    ...blocks,
     'endcmap end end',
   ].join('\n');
+}
+
+function hexOf(value: number, digits: number): string {
+  return value.toString(16).padStart(digits, '0');
+}
+
+function utf16(character: number): string {
+  return Buffer.from(String.fromCodePoint(character), 'utf16le').swap16().toString('hex');
 }
 
 function blocksOf(lines: readonly string[]): string[][] {

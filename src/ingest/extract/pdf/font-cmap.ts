@@ -1,23 +1,78 @@
+import { characterOfMacintosh, characterOfName } from './glyph-names.ts';
+
 const PRIVATE_FIRST = 0xe000;
 const PRIVATE_LAST = 0xf8ff;
 /** Symbol fonts have their characters here, in the order of the bytes that stand for them. */
 const SYMBOL = 0xf000;
 const GLYPHS_MAX = 65_536;
+const POST_WITH_NAMES = 0x00020000;
+/** Names that a `post` table does not spell, in the order of Macintosh. */
+const MACINTOSH_NAMES = 258;
 
 /**
- * Read which characters the glyphs of a TrueType or OpenType font stand for, from its `cmap` table (ISO/IEC 14496-22).
- * A glyph that stands for several characters keeps the first. The map is empty if the font has no table of characters.
+ * Read which characters the glyphs of a TrueType or OpenType font stand for, from its `cmap` table (ISO/IEC 14496-22), or
+ * from the names of its glyphs if it has no table of characters. A glyph that stands for several characters keeps the
+ * first. The map is empty if the font has neither.
  */
 export function charactersByGlyph(font: Buffer): Map<number, number> {
   const glyphs = new Map<number, number>();
-  try {
+  readAsFarAsPossible(() => {
     const table = cmapTable(font);
     if (table !== null) for (const [code, glyph] of codesOf(table)) addCharacter(glyphs, code, glyph);
+  });
+  return glyphs.size > 0 ? glyphs : charactersByName(font);
+}
+
+/** Read the glyph of each byte in the table of a symbolic TrueType font; empty without such a table. */
+export function glyphsByByte(font: Buffer): Map<number, number> {
+  const glyphs = new Map<number, number>();
+  readAsFarAsPossible(() => {
+    const table = cmapTable(font, (platform, encoding) => (encoding === 0 ? (platform === 3 ? 2 : platform) : 0));
+    for (const [code, glyph] of table === null ? [] : codesOf(table)) {
+      const byte = code >= SYMBOL ? code - SYMBOL : code;
+      if (glyph !== 0 && byte <= 0xff) glyphs.set(byte, glyph);
+    }
+  });
+  return glyphs;
+}
+
+/** Return a table of a TrueType or OpenType font; null if it has none of that name. */
+export function fontTable(font: Buffer, name: string): Buffer | null {
+  const tables = font.readUInt16BE(4);
+  for (let at = 0; at < tables; at++) {
+    const entry = 12 + at * 16;
+    if (font.toString('latin1', entry, entry + 4) === name) return font.subarray(font.readUInt32BE(entry + 8));
+  }
+  return null;
+}
+
+/** Read the characters that the names of the `post` table say. */
+export function charactersByName(font: Buffer): Map<number, number> {
+  const characters = new Map<number, number>();
+  readAsFarAsPossible(() => {
+    const post = fontTable(font, 'post');
+    if (post === null || post.readUInt32BE(0) !== POST_WITH_NAMES) return;
+    const count = post.readUInt16BE(32);
+    const names: string[] = [];
+    for (let at = 34 + count * 2; at < post.length && names.length < count; at += 1 + post.readUInt8(at))
+      names.push(post.toString('latin1', at + 1, at + 1 + post.readUInt8(at)));
+    for (let glyph = 1; glyph < count; glyph++) {
+      const number = post.readUInt16BE(34 + glyph * 2);
+      const own = number < MACINTOSH_NAMES ? null : (names[number - MACINTOSH_NAMES] ?? '');
+      const character = own === null ? characterOfMacintosh(number) : characterOfName(own);
+      if (character !== null) characters.set(glyph, character);
+    }
+  });
+  return characters;
+}
+
+function readAsFarAsPossible(read: () => void): void {
+  try {
+    read();
   } catch (error) {
-    // The table ends too early. What was read of it holds.
+    // A table ends too early. What was read of it holds.
     if (!(error instanceof RangeError)) throw error;
   }
-  return glyphs;
 }
 
 function addCharacter(glyphs: Map<number, number>, code: number, glyph: number): void {
@@ -27,22 +82,17 @@ function addCharacter(glyphs: Map<number, number>, code: number, glyph: number):
   if (!glyphs.has(glyph)) glyphs.set(glyph, character);
 }
 
-/** Find the subtable with the most characters: full Unicode, then the basic plane, then symbols. */
-function cmapTable(font: Buffer): Buffer | null {
-  const tables = font.readUInt16BE(4);
-  for (let at = 0; at < tables; at++) {
-    const entry = 12 + at * 16;
-    if (font.toString('latin1', entry, entry + 4) !== 'cmap') continue;
-    const cmap = font.subarray(font.readUInt32BE(entry + 8));
-    const subtables = Array.from({ length: cmap.readUInt16BE(2) }, (_, index) => {
-      const platform = cmap.readUInt16BE(4 + index * 8);
-      const encoding = cmap.readUInt16BE(6 + index * 8);
-      return { rank: rankOf(platform, encoding), offset: cmap.readUInt32BE(8 + index * 8) };
-    });
-    const best = subtables.filter(({ rank }) => rank > 0).toSorted((one, other) => other.rank - one.rank)[0];
-    return best === undefined ? null : cmap.subarray(best.offset);
-  }
-  return null;
+/** Find the subtable of the highest rank: full Unicode, then the basic plane, then symbols. */
+function cmapTable(font: Buffer, rank: (platform: number, encoding: number) => number = rankOf): Buffer | null {
+  const cmap = fontTable(font, 'cmap');
+  if (cmap === null) return null;
+  const subtables = Array.from({ length: cmap.readUInt16BE(2) }, (_, index) => {
+    const platform = cmap.readUInt16BE(4 + index * 8);
+    const encoding = cmap.readUInt16BE(6 + index * 8);
+    return { rank: rank(platform, encoding), offset: cmap.readUInt32BE(8 + index * 8) };
+  });
+  const best = subtables.filter((own) => own.rank > 0).toSorted((one, other) => other.rank - one.rank)[0];
+  return best === undefined ? null : cmap.subarray(best.offset);
 }
 
 function rankOf(platform: number, encoding: number): number {
@@ -50,10 +100,11 @@ function rankOf(platform: number, encoding: number): number {
   return platform === 0 && encoding !== 5 ? 2 : 0;
 }
 
-/** Yield codes and glyphs of a subtable of format 4, 6 or 12; other formats are not used for Unicode. */
+/** Yield codes and glyphs of a subtable of format 0, 4, 6 or 12; other formats are not used for these tables. */
 function* codesOf(table: Buffer): Generator<[code: number, glyph: number]> {
   const format = table.readUInt16BE(0);
   if (format === 4) yield* segments(table);
+  else if (format === 0) for (let code = 0; code < 256; code++) yield [code, table.readUInt8(6 + code)];
   else if (format === 6) {
     const first = table.readUInt16BE(6);
     for (let at = 0; at < table.readUInt16BE(8); at++) yield [first + at, table.readUInt16BE(10 + at * 2)];
