@@ -152,12 +152,29 @@ describe('pictures of pages', () => {
     expect(await textsOf('always')).toContain('picture 70 x 60');
   });
 
+  test('a chapter that is a picture or a drawing, or has its picture in an address', async () => {
+    const inline = `<img src="data:image/png;base64,${png(70).toString('base64')}"/>`;
+    const book = await addParts(
+      makeEpub({ 'a.xhtml': inline }, { spine: { 'img/p.png': 'image/png', 'img/d.svg': 'image/svg+xml' } }),
+      {
+        'OEBPS/img/p.png': png(90),
+        'OEBPS/img/c.png': png(80),
+        'OEBPS/img/d.svg': '<svg xmlns="http://www.w3.org/2000/svg"><image href="c.png"/></svg>',
+      },
+    );
+    const found = (await read(book, 'a.epub')).lines.map(([text]) => text).filter((text) => text !== 'The book');
+    expect(found).toEqual(['picture 70 x 60', 'picture 90 x 60', 'picture 80 x 60']);
+  });
+
   test('a page of HTML without text, whose pictures are inside', async () => {
     const inline = (width: number) => `<img src="data:image/png;base64,${png(width).toString('base64')}">`;
     const page = (body: string) => Buffer.from(`<!doctype html><html><body>${body}</body></html>`);
     const elsewhere = '<img src="https://example.com/a.png"><img src="data:image/svg+xml,x"><img>';
     const scan = await read(page(inline(90) + elsewhere + inline(70)), 'a.html');
     expect(scan.lines.map(([text]) => text)).toEqual(['picture 90 x 60', 'picture 70 x 60']);
+    const escaped = inline(80).replaceAll('+', '%2B').replaceAll('/', '%2F').replaceAll('=', '%3D');
+    const address = escaped.replace('src%3D', 'src=').replace('image%2Fpng', 'image/png');
+    expect((await read(page(address), 'a.html')).lines).toEqual([['picture 80 x 60', null]]);
     expect((await read(page(`<p>words</p>${inline(90)}`), 'a.html')).lines).toEqual([['words', null]]);
     expect((await read(page(`<p>words</p>${inline(90)}`), 'a.html', 'always')).lines).toEqual([
       ['words', null],
@@ -177,6 +194,13 @@ describe('pictures of pages', () => {
       ['picture 90 x 60', null],
       ['picture 70 x 60', null],
     ]);
+    const data = png(80);
+    const binary = Buffer.concat([
+      Buffer.from(`{\\rtf1\\ansi {\\pict\\pngblip\\picw80\\bin${data.length} `),
+      data,
+      Buffer.from('}}'),
+    ]);
+    expect((await read(binary, 'a.rtf')).lines).toEqual([['picture 80 x 60', null]]);
     const letter = Buffer.from(`{\\rtf1\\ansi words\\par ${picture(90)}}`);
     expect((await read(letter, 'a.rtf')).lines).toEqual([['words', null]]);
     const broken = Buffer.from('{\\rtf1\\ansi {\\pict\\jpegblip zz}}');

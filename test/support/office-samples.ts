@@ -160,12 +160,21 @@ export function makeOdf(kind: 'text' | 'spreadsheet' | 'presentation', body: str
 /** Make an EPUB. @param chapters bodies of XHTML by file name, in reading order; `labels` are those of the contents */
 export function makeEpub(
   chapters: Readonly<Record<string, string>>,
-  options: { title?: string; labels?: Readonly<Record<string, string>>; more?: Parts } = {},
+  options: {
+    title?: string;
+    labels?: Readonly<Record<string, string>>;
+    more?: Parts;
+    /** Media types of further items of the spine, by address. */
+    spine?: Readonly<Record<string, string>>;
+  } = {},
 ): Buffer {
-  const { title = 'The book', labels = {}, more = {} } = options;
+  const { title = 'The book', labels = {}, more = {}, spine = {} } = options;
   const names = Object.keys(chapters);
   const items = names.map(
     (name, index) => `<item id="c${index}" href="text/${name}" media-type="application/xhtml+xml"/>`,
+  );
+  const others = Object.entries(spine).map(
+    ([href, type], index) => `<item id="o${index}" href="${href}" media-type="${type}"/>`,
   );
   const links = Object.entries(labels).map(([name, label]) => `<li><a href="text/${name}#top">${label}</a></li>`);
   return writeZip([
@@ -173,8 +182,8 @@ export function makeEpub(
     ...entriesOf({
       'META-INF/container.xml': `${XML}<container xmlns="urn:oasis:names:tc:opendocument:xmlns:container" version="1.0"><rootfiles><rootfile full-path="OEBPS/package.opf" media-type="application/oebps-package+xml"/></rootfiles></container>`,
       'OEBPS/package.opf': `${XML}<package xmlns="http://www.idpf.org/2007/opf" xmlns:dc="http://purl.org/dc/elements/1.1/" version="3.0"><metadata><dc:title>${title}</dc:title></metadata>
-<manifest><item id="nav" href="nav.xhtml" media-type="application/xhtml+xml" properties="nav"/>${items.join('')}</manifest>
-<spine><itemref idref="nav"/>${names.map((_, index) => `<itemref idref="c${index}"/>`).join('')}</spine></package>`,
+<manifest><item id="nav" href="nav.xhtml" media-type="application/xhtml+xml" properties="nav"/>${[...items, ...others].join('')}</manifest>
+<spine><itemref idref="nav"/>${names.map((_, index) => `<itemref idref="c${index}"/>`).join('')}${others.map((_, index) => `<itemref idref="o${index}"/>`).join('')}</spine></package>`,
       'OEBPS/nav.xhtml': `${XML}<html xmlns="http://www.w3.org/1999/xhtml"><body><nav><ol>${links.join('')}</ol></nav></body></html>`,
       ...Object.fromEntries(
         names.map((name) => [

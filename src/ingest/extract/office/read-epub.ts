@@ -3,6 +3,7 @@ import { parseXml } from '../archive/xml.ts';
 import type { Zip } from '../archive/zip.ts';
 import type { BlockDraft } from '../blocks.ts';
 import { ExtractError } from '../errors.ts';
+import { inlinePicture } from '../inline-pictures.ts';
 import { readHtmlPage } from '../read-html.ts';
 import { type Reading, type ReadResult, resultOf } from '../reader.ts';
 import { readPackage } from './opf.ts';
@@ -14,10 +15,14 @@ const OBFUSCATION: ReadonlySet<string> = new Set([
   'http://ns.adobe.com/pdf/enc#RC',
 ]);
 
+/** Types of chapters: pages, and drawings that show a page. */
+const PAGE = /html|^text\/x-oeb|^image\/svg/;
+
 /**
  * Read the text of an EPUB book, chapter by chapter in the order of its spine: the title as the first heading, the
  * headings of the chapters below it. A chapter without a heading takes its entry of the table of contents as heading.
- * A chapter that the spine lists again is read once. Pictures of a chapter without text are recognised.
+ * A chapter that the spine lists again is read once. Pictures of a chapter without text are recognised, and so are
+ * chapters that are pictures themselves.
  */
 export async function readEpub(zip: Zip, reading: Reading): Promise<ReadResult> {
   const { sink, images, htmlBytesMax } = reading;
@@ -29,11 +34,17 @@ export async function readEpub(zip: Zip, reading: Reading): Promise<ReadResult> 
   const shift = book.title === null ? 0 : 1;
   if (book.title !== null) sink.add({ kind: 'heading', level: 1, text: book.title });
   const read = new Set<string>();
+  let inlinePictures = 0;
   for (const { part, mediaType, isContents } of book.spine) {
-    if (isContents || read.has(part) || !zip.has(part) || !/html|^text\/x-oeb/.test(mediaType)) continue;
+    const isPicture = /^image\/(?!svg)/.test(mediaType);
+    if (isContents || read.has(part) || !zip.has(part) || !(isPicture || PAGE.test(mediaType))) continue;
     if (encrypted.has(part))
       throw new ExtractError('encrypted', 'the book is protected by encryption; upload a copy without protection');
     read.add(part);
+    if (isPicture) {
+      if (pictures.wants(false)) await pictures.take(part, {}, () => zip.bytes(part, PICTURE_BYTES_MAX));
+      continue;
+    }
     const page = readHtmlPage(await zip.bytes(part, htmlBytesMax), null, { isXhtml: true, title: 'never' });
     const { blocks } = page;
     const hasText = blocks.some(({ text }) => text.trim() !== '');
@@ -45,7 +56,9 @@ export async function readEpub(zip: Zip, reading: Reading): Promise<ReadResult> 
     await sink.flush();
     for (const source of pictures.wants(hasText) ? page.pictures : []) {
       const picture = entryName(part.slice(0, part.lastIndexOf('/') + 1), source);
-      if (zip.has(picture)) await pictures.take(picture, {}, () => zip.bytes(picture, PICTURE_BYTES_MAX));
+      const inline = inlinePicture(source);
+      if (inline !== null) await pictures.take(`${part}#picture-${++inlinePictures}`, {}, async () => inline);
+      else if (zip.has(picture)) await pictures.take(picture, {}, () => zip.bytes(picture, PICTURE_BYTES_MAX));
     }
   }
   return resultOf('epub', { skipped: pictures.skipped });

@@ -33,15 +33,23 @@ export async function readRtf(bytes: Uint8Array, { sink, images }: Reading): Pro
   return resultOf('rtf', { skipped: pictures.skipped });
 }
 
-/** Beginning of a picture as PNG or JPEG: its control word, and further ones up to the digits. */
-const PICTURE = /\\(?:pngblip|jpegblip)(?![a-z])(?:\s|\\[a-z]+-?\d*|\{\\\*[^{}]*\})*/g;
+/** Beginning of a picture as PNG or JPEG: its control word, and further ones up to the digits or the bytes. */
+const PICTURE = /\\(?:pngblip|jpegblip)(?![a-z])(?:\s|\\(?!bin\d)[a-z]+-?\d*|\{\\\*[^{}]*\})*/g;
 const HEX = /[0-9a-fA-F\s]*/y;
+const BINARY = /\\bin(\d{1,10}) ?/y;
 
-/** Yield the pictures of a document that are written in hexadecimal digits (specification 1.9.1, "Pictures"). */
+/** Yield the pictures of a document, in hexadecimal digits or as bytes (specification 1.9.1, "Pictures"). */
 function* rtfPictures(bytes: Uint8Array): Generator<Uint8Array> {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1');
   for (const found of text.matchAll(PICTURE)) {
     HEX.lastIndex = found.index + found[0].length;
+    BINARY.lastIndex = HEX.lastIndex;
+    const binary = BINARY.exec(text);
+    if (binary !== null) {
+      const start = binary.index + binary[0].length;
+      yield bytes.slice(start, start + Math.min(Number(binary[1]), PICTURE_BYTES_MAX));
+      continue;
+    }
     const digits = (HEX.exec(text)?.[0] ?? '').slice(0, PICTURE_BYTES_MAX * 3);
     yield Buffer.from(digits.replace(/\s+/g, ''), 'hex');
   }
