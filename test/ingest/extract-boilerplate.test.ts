@@ -56,6 +56,26 @@ test('running titles and page numbers of a PDF are removed from the pages, and o
   ).toHaveLength(4);
 });
 
+test('a running title of a PDF of two pages is kept once, and numbers that differ there are text', async () => {
+  const pages = ['1001', '1002'].map((number, at) => [
+    { text: 'Harbour office no. 7', size: 9, y: 30 },
+    ...body(`pump${at}`, 160),
+    { text: `Invoice ${number}`, size: 9, y: 760 },
+  ]);
+  const { text } = await extract(await makePages(pages), 'invoices.pdf');
+  expect(text.match(/Harbour office no\. 7/g)).toHaveLength(1);
+  expect(text).toMatch(/Invoice 1001[\s\S]*Invoice 1002/);
+});
+
+test('a running title stays known on the last pages of a long PDF', async () => {
+  const pages = Array.from({ length: 51 }, (_, at) => [
+    { text: `Handbook of Flight, page ${at + 1}`, size: 9, y: 36 },
+    ...body(`rotor${at}`, 160),
+  ]);
+  const { text } = await extract(await makePages(pages), 'book.pdf');
+  expect(text.match(/Handbook of Flight/g)).toHaveLength(1);
+});
+
 test('lines that stand in the margin of few pages, or are all of a page, stay text', async () => {
   const pages = [
     [{ text: 'Handbook of Flight', size: 11, y: 36 }, ...body('glider', 160)],

@@ -15,6 +15,8 @@ const MARGIN_LINES_MAX = 3;
 /** Distance of baselines, in units of the font size, that separates a running title from the text. */
 const GAP_RATIO = 1.8;
 const PAGES_MIN = 3;
+/** Pages with a running title where there are no more. */
+const FEW_PAGES = 2;
 /** Minimum share of pages, from the first to the last occurrence, with the running title. A book may alternate two. */
 const DENSITY_MIN = 0.4;
 /** Maximum difference in height, in points, of lines at the same place on several pages. */
@@ -22,7 +24,7 @@ const SAME_HEIGHT = 4;
 
 /**
  * Finds running titles and page numbers: lines at the same height in the margins of several pages, with the same text
- * except for numbers. It removes them and reports each running title once.
+ * except for numbers. On two pages, numbers count as text. It removes the lines and reports each running title once.
  */
 export class PdfMargins {
   readonly #reported = new Set<string>();
@@ -36,12 +38,19 @@ export class PdfMargins {
     bodySize: number,
   ): { pages: PdfPageLines[]; runningTitles: Array<{ text: string; page: number }> } {
     const byKey = new Map<string, number[]>();
+    const areFew = pages.length < PAGES_MIN;
+    const pagesMin = areFew ? FEW_PAGES : PAGES_MIN;
+    const keyFor = (line: PdfLine) => {
+      const key = keyOf(line, bodySize);
+      return areFew && !this.#reported.has(key) ? exactKeyOf(line) : key;
+    };
     const keysOfPage = pages.map((page) => {
-      const keys = new Map(marginLines(page).map((line) => [line, keyOf(line, bodySize)]));
+      const keys = new Map(marginLines(page).map((line) => [line, keyFor(line)]));
       for (const key of new Set(keys.values())) byKey.set(key, [...(byKey.get(key) ?? []), page.page]);
       return keys;
     });
-    const isRunning = (key: string | undefined) => key !== undefined && isRepeated(byKey.get(key) ?? []);
+    const isRunning = (key: string | undefined) =>
+      key !== undefined && (this.#reported.has(key) || isRepeated(byKey.get(key) ?? [], pagesMin));
     const runningTitles: Array<{ text: string; page: number }> = [];
     const divided = pages.map((page, at) => {
       const keys = keysOfPage[at] as Map<PdfLine, string>;
@@ -59,8 +68,8 @@ export class PdfMargins {
   }
 }
 
-function isRepeated(pages: readonly number[]): boolean {
-  if (pages.length < PAGES_MIN) return false;
+function isRepeated(pages: readonly number[], pagesMin: number): boolean {
+  if (pages.length < pagesMin) return false;
   return pages.length / ((pages.at(-1) as number) - (pages[0] as number) + 1) >= DENSITY_MIN;
 }
 
@@ -84,7 +93,12 @@ function beforeGap(lines: readonly PdfLine[], isInMargin: (line: PdfLine) => boo
   return [];
 }
 
-function keyOf({ text, y, fontSize }: PdfLine, bodySize: number): string {
-  const known = fontSize > bodySize * 1.1 ? text : text.replace(/\d+|\b[ivxlc]{1,6}\b/g, '#');
-  return `${Math.round(y / SAME_HEIGHT)} ${known}`;
+function keyOf(line: PdfLine, bodySize: number): string {
+  const { text, fontSize } = line;
+  if (fontSize > bodySize * 1.1) return exactKeyOf(line);
+  return exactKeyOf({ ...line, text: text.replace(/\d+|\b[ivxlc]{1,6}\b/g, '#') });
+}
+
+function exactKeyOf({ text, y }: PdfLine): string {
+  return `${Math.round(y / SAME_HEIGHT)} ${text}`;
 }
