@@ -42,6 +42,11 @@ describe('letter-spaced text is words', () => {
     expect(await textOf(spaced(placed))).toBe('Ferry');
   });
 
+  test('with symbols among its letters', async () => {
+    expect(await textOf(spaced('2.5 Tc (Tel. +82 51 123-4567) Tj'))).toBe('Tel. +82 51 123-4567');
+    expect(await textOf(spaced('4 Tc (Fee = $40) Tj'))).toBe('Fee = $40');
+  });
+
   test('and letters that are written with blanks, single digits and cells of a table stay as they are', async () => {
     expect(await textOf(spaced('(A B C D E) Tj'))).toBe('A B C D E');
     const cells = ['1', '2', '3', '4', '5'].map((text, at) => `1 0 0 1 ${72 + at * 40} 700 Tm (${text}) Tj`).join(' ');
@@ -141,6 +146,19 @@ describe('values of forms and typed text are text', () => {
     expect(text).not.toMatch(/hidden value|secret|a comment/);
   });
 
+  test('once for a group of radio buttons, beside the chosen one', async () => {
+    const states = (value: string) => `/AS/Off/AP<</N<</${value} null/Off null>>>>/F 4`;
+    const radio = (value: string, y: number) =>
+      field(
+        'Btn',
+        `160 ${y} 170 ${y + 10}`,
+        `/Ff 49152/V/express${states(value).replace('/AS/Off', `/AS/${value === 'express' ? value : 'Off'}`)}`,
+      );
+    const lines = await linesOf(form([radio('express', 700), radio('normal', 660), radio('slow', 620)], LABELS));
+    expect(lines).toContain('Name: express');
+    expect(lines.join(' ').match(/express|normal|slow/g)).toEqual(['express']);
+  });
+
   test('once, if the page draws the value as well', async () => {
     const drawn = `${LABELS} BT /F1 11 Tf 1 0 0 1 162 700 Tm (Mirae Kim) Tj ET`;
     const text = await textOf(form([field('Tx', '160 695 400 715', '/V(Mirae Kim)/F 4')], drawn));
@@ -180,6 +198,17 @@ describe('a word that a line end divides is one word', () => {
     const right = Array.from({ length: 6 }, (_, line) => at(330, 687 - line * 13, 'Words of the right column here.'));
     const columns = [...left, at(72, 622, 'The meas-'), at(330, 700, 'urement ended.'), ...right];
     expect(await textOf(page(`BT /F1 11 Tf ${columns.join(' ')} ET`))).toContain('The measurement ended.');
+  });
+
+  test.each([
+    ['open for a 24-', 'hour service', 'open for a 24-hour service'],
+    ['the x-', 'ray room', 'the x-ray room'],
+    ['of pre-', 'and post-war years', 'of pre- and post-war years'],
+    ['see Busan-', 'Incheon', 'see Busan-Incheon'],
+    ['a temperature of 5 -', 'and no wind', 'a temperature of 5 - and no wind'],
+    ['the docu-', 'ments', 'the documents'],
+  ])('but not one whose hyphen belongs to it: "%s" before "%s"', async (first, second, whole) => {
+    expect(await textOf(page(`BT /F1 11 Tf ${at(72, 700, first)} ${at(72, 687, second)} ET`))).toBe(whole);
   });
 
   test('across pages, where the word stays on its first page', async () => {

@@ -60,9 +60,12 @@ function startsParagraph(current: readonly PdfLine[], line: PdfLine, pitch: numb
   return indent > size * 0.8 && indent < size * 6 && (endedEarly || current.length > 1);
 }
 
+/** A word behind a hyphen that stands for the rest of another word: `pre- and post-war`. */
+const CONJUNCTION = /^(?:and|or|und|oder|bis|et|ou)(?=\s)/;
+
 /** Return true if a text ends with a hyphen inside a word, and the next one begins with the rest of the word. */
 export function continuesWord(text: string, next: string): boolean {
-  return /\p{Ll}[-\u2010\u00ad]$/u.test(text) && /^\p{Ll}/u.test(next);
+  return /\p{Ll}[-\u2010\u00ad]$/u.test(text) && /^\p{Ll}/u.test(next) && !CONJUNCTION.test(next);
 }
 
 /** Return the median distance of baselines, in units of the font size. */
@@ -79,15 +82,17 @@ function typicalPitch(lines: readonly PdfLine[]): number {
 }
 
 /**
- * Join several lines to one text. A soft hyphen at a line end is always removed; a hard hyphen is removed before a
- * small letter. Chinese and Japanese lines are joined without a blank, all others (including Korean) with one.
+ * Join several lines to one text. A soft hyphen at a line end is always removed. A hard hyphen is removed between several
+ * letters and a small one, and kept after a digit or a single letter (`24-hour`, `x-ray`) and before `and`. Chinese and
+ * Japanese lines are joined without a blank, all others (including Korean) with one.
  */
 export function joinLines(lines: readonly string[]): string {
   let text = lines[0] ?? '';
   for (const line of lines.slice(1)) {
     if (text.endsWith('\u00ad')) text = text.slice(0, -1) + line;
-    else if (/\p{L}[-‐]$/u.test(text) && /^\p{Ll}/u.test(line)) text = text.slice(0, -1) + line;
-    else if (/[-‐]$/.test(text) && /^[\p{Lu}\d]/u.test(line)) text += line;
+    else if (/\p{L}[-‐]$/u.test(text) && CONJUNCTION.test(line)) text += ` ${line}`;
+    else if (/\p{L}{2}[-‐]$/u.test(text) && /^\p{Ll}/u.test(line)) text = text.slice(0, -1) + line;
+    else if (/(?<!\s)[-‐]$/u.test(text) && /^[\p{L}\d]/u.test(line)) text += line;
     else if (
       /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}、。，]$/u.test(text) &&
       /^[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}「（]/u.test(line)

@@ -13,16 +13,27 @@ import sys
 from email.message import EmailMessage
 
 import docx
+import dominate
+import nbformat
 import openpyxl
 import pptx
+from dominate import tags
 from ebooklib import epub
+from hwp_converter_ai import HwpWriter
+from hwpx import HwpxDocument
+from mdutils.mdutils import MdUtils
 from odf import opendocument, table, text as odf_text
+from PyRTF import Elements as rtf
+from PyRTF.document.paragraph import Cell, Paragraph, Table
 from reportlab.lib.pagesizes import A4
 from reportlab.pdfbase import pdfmetrics
 from reportlab.pdfbase.cidfonts import UnicodeCIDFont
 from reportlab.pdfgen import canvas
 
-COUNTS = {"pdf": 60, "docx": 40, "xlsx": 25, "pptx": 20, "odt": 15, "ods": 10, "epub": 15, "eml": 10, "csv": 5}
+COUNTS = {
+    **{"pdf": 60, "docx": 30, "xlsx": 18, "pptx": 14, "odt": 10, "ods": 8, "epub": 10, "eml": 8, "csv": 5},
+    **{"html": 9, "md": 8, "rtf": 6, "ipynb": 6, "hwpx": 5, "hwp": 3},
+}
 SUBJECTS = "harbour lighthouse ferry pump turbine bearing invoice warranty contract payroll archive laboratory".split()
 VERBS = "inspects repairs records replaces measures orders signs cleans moves compares stores checks".split()
 OBJECTS = "the valves|all documents|every cable|the old engine|two samples|the report|its results|the new permit".split("|")
@@ -222,12 +233,21 @@ def make_epub(path, nth):
 
 
 def make_eml(path, nth):
+    """Plain text; every third mail also has the text as HTML, and every third a text file in another encoding."""
     texts = Texts(7000 + nth)
     message = EmailMessage()
     message["From"], message["To"] = "ann@example.com", "ben@example.com"
     message["Subject"] = f"Order no. {nth}"
-    lines = [texts.sentence(nth % 2 == 1) for _ in range(8)]
-    message.set_content("\n\n".join(lines) + "\n")
+    korean = nth % 2 == 1
+    lines = [texts.sentence(korean) for _ in range(8)]
+    message.set_content("\n\n".join(lines) + "\n", charset="euc-kr" if nth % 4 == 3 else "utf-8")
+    if nth % 3 == 1:
+        message.add_alternative("".join(f"<p>{line}</p>" for line in lines), subtype="html")
+    if nth % 3 == 2:
+        attached = [texts.sentence(True) for _ in range(3)]
+        data = "\n\n".join(attached).encode("cp949")
+        message.add_attachment(data, maintype="text", subtype="plain", filename="notes.txt")
+        lines += attached
     path.write_bytes(message.as_bytes())
     return {"strings": lines}
 
@@ -237,6 +257,128 @@ def make_csv(path, nth):
     rows = [(f"Row {row}", texts.sentence(nth % 2 == 1)) for row in range(30)]
     path.write_text("".join(f'{name},"{line}"\n' for name, line in rows), encoding="utf-8")
     return {"strings": [cell for row in rows for cell in row]}
+
+
+def make_html(path, nth):
+    """Every third page declares Windows-949, and every third declares nothing."""
+    texts = Texts(9000 + nth)
+    korean = nth % 3 > 0
+    strings = []
+
+    def put(tag, line):
+        strings.append(line)
+        return tag(line)
+
+    page = dominate.document(title=f"Page {nth}")
+    if nth % 3 == 1:
+        page.head.add(tags.meta(charset="ks_c_5601-1987"))
+    with page:
+        with tags.nav():
+            for number in range(6):
+                tags.a(f"Link {number}", href=f"{number}.html")
+        with tags.main():
+            for number in range(3):
+                put(tags.h2, texts.heading(korean))
+                put(tags.p, f"{texts.sentence(korean)} {texts.sentence(korean)}")
+                with tags.ul():
+                    put(tags.li, texts.sentence(korean))
+                with tags.table().add(tags.tbody()):
+                    for row in range(2):
+                        with tags.tr():
+                            put(tags.td, f"Row {number}-{row}")
+                            put(tags.td, texts.sentence(korean))
+    path.write_bytes(page.render().encode("cp949" if korean else "utf-8"))
+    return {"strings": strings}
+
+
+def make_md(path, nth):
+    texts = Texts(10000 + nth)
+    korean = nth % 2 == 1
+    document = MdUtils(file_name=str(path.with_suffix("")))
+    strings = []
+    for number in range(3):
+        lines = [texts.heading(korean), texts.sentence(korean), texts.sentence(korean), f"value_{number} = '{nth}'"]
+        document.new_header(level=1 + number % 2, title=lines[0], add_table_of_contents="n")
+        document.new_paragraph(lines[1])
+        document.new_list([lines[2]])
+        document.insert_code(lines[3], language="python")
+        cells = ["Item", "Note", f"Row {number}", texts.sentence(korean)]
+        document.new_table(columns=2, rows=2, text=cells, text_align="left")
+        strings.extend([*lines, cells[2], cells[3]])
+    document.create_md_file()
+    return {"strings": strings}
+
+
+def make_rtf(path, nth):
+    texts = Texts(11000 + nth)
+    document = rtf.Document()
+    section = rtf.Section()
+    document.Sections.append(section)
+    style = document.StyleSheet.ParagraphStyles
+    strings = []
+    for number in range(3):
+        lines = [texts.heading(), texts.sentence(), texts.sentence(nth % 2 == 1)]
+        section.append(Paragraph(style.Heading1, lines[0]))
+        section.extend(Paragraph(style.Normal, coded(line)) for line in lines[1:])
+        grid = Table(3000, 6000)
+        cells = [f"Row {number}", texts.sentence()]
+        grid.AddRow(*(Cell(Paragraph(cell)) for cell in cells))
+        section.append(grid)
+        strings.extend([*lines, *cells])
+    with open(path, "w", encoding="ascii") as file:
+        rtf.Renderer().Write(document, file)
+    return {"strings": strings}
+
+
+def coded(line):
+    """Write characters beyond ASCII as codes of Rich Text, which the library does not do."""
+    return "".join(char if char < "\x7f" else f"\\u{(ord(char) + 0x8000) % 0x10000 - 0x8000}?" for char in line)
+
+
+def make_ipynb(path, nth):
+    texts = Texts(12000 + nth)
+    korean = nth % 2 == 1
+    cells, strings = [], []
+    for number in range(3):
+        heading, line, shown = texts.heading(korean), texts.sentence(korean), texts.sentence(korean)
+        code = f"depth_{number} = {nth}"
+        output = nbformat.v4.new_output("stream", text=f"{shown}\n")
+        cells.append(nbformat.v4.new_markdown_cell(f"## {heading}\n\n{line}"))
+        cells.append(nbformat.v4.new_code_cell(code, outputs=[output]))
+        strings.extend([heading, line, code, shown])
+    nbformat.write(nbformat.v4.new_notebook(cells=cells), str(path))
+    return {"strings": strings}
+
+
+def make_hwpx(path, nth):
+    texts = Texts(13000 + nth)
+    document = HwpxDocument.new()
+    strings = []
+    for number in range(3):
+        heading, lines = texts.heading(True), [texts.sentence(True) for _ in range(3)]
+        document.add_heading(heading, level=1 + number % 2)
+        for line in lines:
+            document.add_paragraph(line, style_id_ref=0, para_pr_id_ref=0, inherit_style=False)
+        cells = [f"Row {number}", texts.sentence(True)]
+        grid = document.add_table(1, 2)
+        for column, cell in enumerate(cells):
+            grid.set_cell_text(0, column, cell)
+        strings.extend([heading, *lines, *cells])
+    document.save_to_path(str(path))
+    return {"strings": strings}
+
+
+def make_hwp(path, nth):
+    texts = Texts(14000 + nth)
+    strings, lines = [], []
+    for number in range(3):
+        heading, sentences = texts.heading(True), [texts.sentence(True) for _ in range(3)]
+        cells = [f"Row {number}", texts.sentence(True)]
+        lines.append(f"# {heading}\n\n" + "\n\n".join(sentences))
+        lines.append("| Item | Note |\n|---|---|\n| " + " | ".join(cells) + " |")
+        strings.extend([heading, *sentences, *cells])
+    HwpWriter().from_markdown("\n\n".join(lines), path)
+    return {"strings": strings}
 
 
 def main():

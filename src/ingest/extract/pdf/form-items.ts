@@ -15,6 +15,9 @@ interface Annotation {
   readonly fieldType?: string;
   readonly fieldValue?: unknown;
   readonly password?: boolean;
+  /** Values that a radio button or check box gives its field. */
+  readonly buttonValue?: string | null;
+  readonly exportValue?: string | null;
   readonly options?: ReadonlyArray<{ exportValue?: string; displayValue?: string }>;
   readonly defaultAppearanceData?: { fontSize?: number };
   readonly contentsObj?: { str?: string };
@@ -40,8 +43,9 @@ function textOf(annotation: Annotation): string {
     return values
       .map((value) => options.find(({ exportValue }) => exportValue === value)?.displayValue ?? value)
       .join(', ');
-  // A named choice of radio buttons and check boxes.
-  return fieldType === 'Btn' ? values.filter((value) => !CHECKED.test(value)).join(', ') : '';
+  // A named choice, beside the button that was chosen of those of its field.
+  const own = annotation.buttonValue ?? annotation.exportValue ?? values[0];
+  return fieldType === 'Btn' ? values.filter((value) => value === own && !CHECKED.test(value)).join(', ') : '';
 }
 
 /** Place the lines of a text: one in the middle of its box, several from the top. */

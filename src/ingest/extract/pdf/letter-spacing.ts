@@ -1,8 +1,8 @@
 import { loadPdfJs, type PdfPage } from '../load-pdfjs.ts';
 import type { PdfTextItem } from '../pdf-lines.ts';
 
-/** A letter, or letters with one blank between each two, as pdf.js reports letter-spaced text. */
-const LETTERS = /^[\p{L}\p{N}\p{P}]\p{M}*(?: [\p{L}\p{N}\p{P}]\p{M}*)*$/u;
+/** A letter or symbol, or several with one blank between each two, as pdf.js reports letter-spaced text. */
+const LETTERS = /^[\p{L}\p{N}\p{P}\p{S}]\p{M}*(?: [\p{L}\p{N}\p{P}\p{S}]\p{M}*)*$/u;
 const BLANKS = / /g;
 /** Letters of a line from which they may be letter-spaced. */
 const LETTERS_MIN = 3;
