@@ -170,6 +170,12 @@ describe('cells', () => {
     ]);
   });
 
+  test('decimals that find no place are rounded, not cut off', async () => {
+    const values = ['12345678901.75', '1234567890.5', '-12345678901.5', '99999999999.7', '123456789.16'];
+    const text = await read(`<row r="1">${values.map((value) => number(value)).join('')}</row>`);
+    expect(text).toEqual(['12345678902 | 1234567891 | -12345678902 | 100000000000 | 123456789.2']);
+  });
+
   test('escaped characters in strings, inline text and results of formulas are decoded', async () => {
     const cells =
       '<c t="s"><v>0</v></c><c t="str"><v>two_x000D_\nlines</v></c>' +

@@ -44,6 +44,8 @@ const PATTERN_CHARS_MAX = 255;
 /** Numbers from which General uses an exponent, and beyond which a program of sheets keeps no digit exactly. */
 const GENERAL_MAX = 1e11;
 const EXACT_MAX = 1e15;
+/** Numbers from which General has no place for a decimal. */
+const NO_DECIMALS_MIN = 1e9;
 /** Days between the first days of the two calendars. */
 const DAYS_TO_1904 = 1462;
 
@@ -88,9 +90,12 @@ export class CellFormats {
 export function showNumber(value: string, pattern: string, is1904 = false): string {
   const number = Number(value);
   if (value.trim() === '' || !Number.isFinite(number) || pattern.length > PATTERN_CHARS_MAX) return value;
-  // General shows 12 digits and more as 1.23457E+14, in which nobody finds an account or a barcode.
-  const isLong = Number.isInteger(number) && Math.abs(number) >= GENERAL_MAX && Math.abs(number) < EXACT_MAX;
-  const shown = isLong ? pattern.replace(/"[^"]*"|\\.|General|@/gi, digitsForGeneral) : pattern;
+  // General shows 12 digits and more as 1.23457E+14, in which nobody finds an account or a barcode. Before that, it rounds
+  // the decimals that find no place, where numfmt cuts them off.
+  const size = Math.abs(number);
+  const isWhole = Number.isInteger(number);
+  const areDigits = isWhole ? size >= GENERAL_MAX && size < EXACT_MAX : size >= NO_DECIMALS_MIN && size < GENERAL_MAX;
+  const shown = areDigits ? pattern.replace(/"[^"]*"|\\.|General|@/gi, digitsForGeneral) : pattern;
   try {
     return format(shown, is1904 && isDate(pattern) ? number + DAYS_TO_1904 : number, { overflow: value });
   } catch {
