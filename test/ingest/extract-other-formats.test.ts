@@ -57,7 +57,8 @@ describe('OpenDocument as one XML file', () => {
 
 describe('a format that is not read is refused by its name', () => {
   const zipped = (...names: string[]) => writeZip(names.map((name) => ({ name, data: 'x' })));
-  const typed = (type: string, part: string) =>
+  const OFFICE = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument';
+  const typed = (type: string, part: string, relationship = OFFICE) =>
     writeZip([
       {
         name: '[Content_Types].xml',
@@ -65,8 +66,9 @@ describe('a format that is not read is refused by its name', () => {
       },
       {
         name: '_rels/.rels',
-        data: `<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="r" Type="http://schemas.openxmlformats.org/officeDocument/2006/relationships/officeDocument" Target="${part}"/></Relationships>`,
+        data: `<Relationships xmlns="http://schemas.openxmlformats.org/package/2006/relationships"><Relationship Id="r" Type="${relationship}" Target="${part}"/></Relationships>`,
       },
+      { name: part, data: '<x/>' },
     ]);
   const open = (type: string) => writeZip([{ name: 'mimetype', data: type, isStored: true }]);
   const stream = (name: string) => writeCfb({ [name]: Buffer.alloc(600) });
@@ -78,6 +80,23 @@ describe('a format that is not read is refused by its name', () => {
     ['an Outlook message (.msg)', stream('__properties_version1.0')],
     ['a binary Excel workbook (.xlsb)', typed('application/vnd.ms-excel.sheet.binary.macroEnabled.main', 'w/b.bin')],
     ['a Visio drawing (.vsdx)', typed('application/vnd.ms-visio.drawing.main+xml', 'visio/document.xml')],
+    [
+      'a Visio drawing (.vsdx)',
+      typed(
+        'application/vnd.ms-visio.drawing.main+xml',
+        'visio/document.xml',
+        'http://schemas.microsoft.com/visio/2010/relationships/document',
+      ),
+    ],
+    [
+      'an XPS document (.xps)',
+      typed('', 'FixedDocSeq.fdseq', 'http://schemas.microsoft.com/xps/2005/06/fixedrepresentation'),
+    ],
+    [
+      'an XPS document (.xps)',
+      typed('', 'FixedDocumentSequence.fdseq', 'http://schemas.openxps.org/oxps/v1.0/fixedrepresentation'),
+    ],
+    ['a zip archive (.zip)', typed('', 'a.nuspec', 'http://schemas.microsoft.com/packaging/2010/07/manifest')],
     ['an OpenDocument drawing (.odg)', open('application/vnd.oasis.opendocument.graphics')],
     ['a spreadsheet of Apple Numbers (.numbers)', zipped('Index/CalculationEngine.iwa', 'Index/Document.iwa')],
     ['a presentation of Apple Keynote (.key)', zipped('Index/Slide-1.iwa', 'Index/Document.iwa')],

@@ -1,4 +1,4 @@
-import { readContentTypes, readMainPart } from './archive/package-parts.ts';
+import { readContentTypes, readMainPart, readRelationships } from './archive/package-parts.ts';
 import { Zip } from './archive/zip.ts';
 import { ExtractError } from './errors.ts';
 import { refusalOf } from './format-names.ts';
@@ -50,6 +50,10 @@ export async function readZip(bytes: Uint8Array, reading: Reading): Promise<Read
 }
 
 async function readOfficeOpenXml(zip: Zip, reading: Reading): Promise<ReadResult> {
+  // Other formats are packages of the same kind, with other relationships.
+  const kinds = (await readRelationships(zip, '')).map(({ type }) => type);
+  if (kinds.some((kind) => OTHER_MAIN_PARTS.test(kind)) && !kinds.includes('officeDocument'))
+    throw unsupported(zip, '');
   const mainPart = await readMainPart(zip);
   // If only the extension gives the type, the conventional folder decides.
   const type = (await readContentTypes(zip)).get(mainPart) ?? mainPart;
@@ -58,11 +62,12 @@ async function readOfficeOpenXml(zip: Zip, reading: Reading): Promise<ReadResult
   return reader(zip, mainPart, reading);
 }
 
+const OTHER_MAIN_PARTS = /^(?:document|fixedrepresentation|manifest|3dmodel)$/;
+
 /** Types and entries by which other formats in zip archives are recognised. */
 const OTHERS: ReadonlyArray<readonly [RegExp, string]> = [
   [/ms-excel\.sheet\.binary/, 'xlsb'],
-  [/ms-visio/, 'vsdx'],
-  [/ms-package\.xps/, 'xps'],
+  [/ms-visio|^visio\/document\.xml$/, 'vsdx'],
   [/opendocument\.graphics/, 'odg'],
   [/opendocument\.formula/, 'odf'],
   [/opendocument\.(?:base|database)/, 'odb'],
@@ -70,7 +75,7 @@ const OTHERS: ReadonlyArray<readonly [RegExp, string]> = [
   [/^Index\/Slide/, 'key'],
   [/^Index\/(?:Tables\/|CalculationEngine)/, 'numbers'],
   [/^Index\/Document\.iwa$|^Index\.zip$/, 'iwork'],
-  [/^FixedDocSeq\.fdseq$/, 'xps'],
+  [/\.fdseq$/, 'xps'],
   [/^AndroidManifest\.xml$/, 'apk'],
   [/^META-INF\/MANIFEST\.MF$/, 'jar'],
 ];
