@@ -160,6 +160,31 @@ describe('a declared encoding that the bytes clearly contradict does not count',
   });
 });
 
+describe('a byte order mark that the file contradicts does not count', () => {
+  const MARK = Buffer.from('\ufeff');
+  const TABLE = '이름,값\n등대,하나\n똠양,둘\n';
+
+  test('that of UTF-8 before Windows-949 and Windows-1251', async () => {
+    const table = Buffer.concat([MARK, iconv.encode(TABLE, 'cp949')]);
+    expect(await blocksOf(table, 'a.csv')).toEqual(['table: 이름 | 값\n등대 | 하나\n똠양 | 둘']);
+    expect(decodeText(Buffer.concat([MARK, iconv.encode(RUSSIAN, 'windows-1251')])).text).toBe(RUSSIAN);
+    const long = Buffer.concat([MARK, iconv.encode(TABLE.repeat(20_000), 'cp949')]);
+    expect((await blocksOf(long, 'a.csv'))[0]).toMatch(/^table: 이름 \| 값\n등대 \| 하나\n똠양/);
+  });
+
+  test('that of UTF-16 before UTF-8', async () => {
+    for (const mark of ['fffe', 'feff'])
+      expect(await blocksOf(Buffer.concat([hex(mark), Buffer.from(TABLE)]), 'a.csv')).toEqual([
+        'table: 이름 | 값\n등대 | 하나\n똠양 | 둘',
+      ]);
+  });
+
+  test('and one before the text that it promises does', () => {
+    expect(decodeText(Buffer.concat([MARK, Buffer.from('등대 \ufffd')])).text).toBe('등대 \ufffd');
+    expect(decodeText(Buffer.from(`\ufeff${'한漢字'.repeat(20)}`, 'utf16le')).text).toBe('한漢字'.repeat(20));
+  });
+});
+
 test('Korean UTF-16 without a mark is text', async () => {
   const bytes = Buffer.from('등대 기록\n안개가 짙은 날에는 배가 오지 않는다.\n', 'utf16le');
   expect(await blocksOf(bytes, 'a.txt')).toEqual(['paragraph: 등대 기록\n안개가 짙은 날에는 배가 오지 않는다.']);

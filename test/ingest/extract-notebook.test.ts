@@ -12,6 +12,15 @@ const code = (source: string | string[], outputs: readonly unknown[] = []) => ({
 });
 const read = async (bytes: Uint8Array, name = 'a.ipynb') => brief((await readHere(bytes, name)).blocks);
 
+test('code that stands before 2 MB of its outputs in the file stands before them in the text', async () => {
+  const outputs = [{ output_type: 'stream', name: 'stdout', text: 'depth 12 m\n'.repeat(200_000) }];
+  const cell = { cell_type: 'code', source: ['print(', 'depth)'], metadata: {}, outputs };
+  const blocks = await read(notebook([cell, { cell_type: 'raw', source: 'the end', metadata: {} }]));
+  expect(blocks[0]).toBe('code: print(depth)');
+  expect(blocks.filter((block) => block.includes('print('))).toHaveLength(1);
+  expect(blocks.at(-1)).toBe('paragraph: the end');
+});
+
 test('a notebook is read in a child process as the text of its cells and outputs, in order', async () => {
   const document = await extract(
     notebook([

@@ -12,6 +12,9 @@ const SAMPLE_CHARS = 1 << 20;
 const ESCAPE_BYTES = 64 * 1024;
 /** Characters beyond ASCII from which valid UTF-8 is never text of another encoding by accident. */
 const CERTAIN_CHARS = 4;
+/** Broken characters of UTF-8 from which its mark is false, and bytes without a NUL from which that of UTF-16 is. */
+const BROKEN_MIN = 3;
+const CERTAIN_BYTES = 16;
 const SINGLE_BYTE = /^(?:windows-|iso-8859-|macintosh|koi8-|ibm|cp)/;
 const ASCII = /ascii|ansi_x3/i;
 /** Escape sequences of the encodings of East Asia without a byte beyond ASCII. */
@@ -31,9 +34,10 @@ const ESCAPES: ReadonlyArray<readonly [RegExp, string]> = [
  * @param declared charset labels from elsewhere (a `<meta>`, a content type), in order; unknown ones are ignored
  */
 export function decodeText(
-  bytes: Uint8Array,
+  file: Uint8Array,
   declared: string | null | ReadonlyArray<string | null> = null,
 ): DecodedText {
+  const bytes = withoutFalseMark(file);
   const marked = byteOrderMark(bytes);
   if (marked !== null) return decodeAs(bytes, marked);
   const utf8 = decodeValidUtf8(bytes);
@@ -55,6 +59,30 @@ export function decodeText(
   // A damaged file has a few bad bytes; text of another encoding has almost no valid ones.
   if ((broken - replacementCount(bytes)) * 50 <= foreign) return tolerant;
   return decodeAs(bytes, guessEncoding(bytes));
+}
+
+/**
+ * Return the bytes without a byte order mark that they contradict: that of UTF-8 before another encoding, which programs
+ * write that add the mark to every table, or that of UTF-16 before UTF-8.
+ */
+export function withoutFalseMark(bytes: Uint8Array): Uint8Array {
+  const marked = byteOrderMark(bytes);
+  if (marked === 'utf-8') {
+    const { foreign, broken } = countKinds(decodeAs(bytes.subarray(3, SAMPLE_CHARS), marked).text);
+    return broken >= BROKEN_MIN && broken * 2 > foreign ? bytes.subarray(3) : bytes;
+  }
+  if (marked !== 'utf-16le' && marked !== 'utf-16be') return bytes;
+  const rest = bytes.subarray(2, ESCAPE_BYTES);
+  return rest.length >= CERTAIN_BYTES && !rest.includes(0) && isUtf8Start(rest) ? bytes.subarray(2) : bytes;
+}
+
+function isUtf8Start(bytes: Uint8Array): boolean {
+  try {
+    new TextDecoder('utf-8', { fatal: true }).decode(bytes, { stream: true });
+    return true;
+  } catch {
+    return false;
+  }
 }
 
 /** Return the encoding by the byte order mark of UTF-8, UTF-16 or UTF-32; null without one. */

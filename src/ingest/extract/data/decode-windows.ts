@@ -1,4 +1,4 @@
-import { byteOrderMark, decodeText } from '../decode-text.ts';
+import { byteOrderMark, decodeText, withoutFalseMark } from '../decode-text.ts';
 import type { Decoder } from '../encoding/decoder.ts';
 import { openDecoder } from '../encoding/open-decoder.ts';
 
@@ -31,13 +31,20 @@ export async function* decodeWindows(
     sample.push(slice);
     sampled += slice.length;
     if (sampled < SAMPLE_BYTES) continue;
-    decoder = decoderFor(wholeLines(Buffer.concat(sample)), declared);
-    for (const held of sample) yield decoder.decode(held, { stream: true });
+    const start = withoutFalseMark(Buffer.concat(sample));
+    decoder = decoderFor(wholeLines(start), declared);
+    yield* decoded(start, decoder);
     sample = [];
   }
-  decoder ??= decoderFor(Buffer.concat(sample), declared);
-  for (const held of sample) yield decoder.decode(held, { stream: true });
+  const rest = withoutFalseMark(Buffer.concat(sample));
+  decoder ??= decoderFor(rest, declared);
+  yield* decoded(rest, decoder);
   yield decoder.decode();
+}
+
+function* decoded(bytes: Uint8Array, decoder: Decoder): Generator<string> {
+  for (let at = 0; at < bytes.length; at += SLICE_BYTES)
+    yield decoder.decode(bytes.subarray(at, at + SLICE_BYTES), { stream: true });
 }
 
 async function* slicesOf(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
@@ -46,13 +53,13 @@ async function* slicesOf(source: AsyncIterable<Uint8Array>): AsyncGenerator<Uint
   }
 }
 
-function decoderFor(sample: Buffer, declared: string | null): Decoder {
+function decoderFor(sample: Uint8Array, declared: string | null): Decoder {
   const encoding = byteOrderMark(sample) ?? decodeText(sample, declared).encoding;
   return openDecoder(encoding) ?? new TextDecoder();
 }
 
 /** Cut a sample at its last line end, since a sample that ends inside a character would count as invalid. */
-function wholeLines(sample: Buffer): Buffer {
+function wholeLines(sample: Uint8Array): Uint8Array {
   const newline = sample.lastIndexOf(0x0a);
   return newline < 0 ? sample : sample.subarray(0, newline + 1);
 }

@@ -6,7 +6,7 @@ import type { JsonHandler } from './json-parser.ts';
 
 /** Length of a block of output. */
 const BLOCK_CHARS = 16 * 1024;
-/** Outputs of a cell that wait for its source, which may follow them. Longer ones are added before it. */
+/** Outputs of a cell that wait for its source, which may follow them. Longer ones are added before a source that does. */
 const HELD_CHARS_MAX = 1024 * 1024;
 /** Representations of one output, the best first. */
 const REPRESENTATIONS = ['text/markdown', 'text/plain', 'text', 'text/latex', 'latex', 'text/html', 'html'];
@@ -91,19 +91,27 @@ export class NotebookCells implements JsonHandler {
     if (plain.trim() === '') return;
     this.#outputs.push(plain);
     this.#heldChars += plain.length;
-    if (this.#heldChars > HELD_CHARS_MAX) this.#addOutputs();
+    if (this.#heldChars <= HELD_CHARS_MAX) return;
+    this.#addSource();
+    this.#addOutputs();
   }
 
   #endCell(): void {
+    this.#addSource();
+    this.#addOutputs();
+    this.#type = '';
+    this.#level = 1;
+  }
+
+  /** Add the source as far as it is known, once. */
+  #addSource(): void {
+    if (this.#source.length === 0) return;
     const source = this.#source.join('');
+    this.#source = [];
     if (this.#type === 'heading') this.#add({ kind: 'heading', level: Math.min(this.#level, 6), text: source });
     else if (this.#type === 'markdown') for (const block of readMarkdown(source)) this.#add(block);
     else if (this.#type === 'code') this.#add({ kind: 'code', text: source });
     else for (const block of readText(source)) this.#add(block);
-    this.#addOutputs();
-    this.#type = '';
-    this.#level = 1;
-    this.#source = [];
   }
 
   #addOutputs(): void {
