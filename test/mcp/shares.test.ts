@@ -143,3 +143,18 @@ it('faults of arguments are sentences', async () => {
     expect(await call({ query: 'x', top_k: 'many' })).toMatch(/^The argument "top_k" must be .*call the tool again\.$/);
   }
 });
+
+it('arguments that are no object are an object in JSON text, or none', async () => {
+  const { url } = await startToolServer(env);
+  const bearer = keyOf('ours');
+  const opened = await post(url, INITIALIZE, { bearer });
+  const headers = { 'Mcp-Session-Id': opened.headers.get('mcp-session-id') as string };
+  const call = async (name: string, args: unknown) => {
+    const message = { jsonrpc: '2.0', id: 3, method: 'tools/call', params: { name, arguments: args } };
+    return (await post(url, message, { bearer, headers })).text();
+  };
+  for (const args of [null, 'words', ['query'], 7])
+    expect(await call('service_search', args)).toContain('The argument \\"query\\" is required. Correct it');
+  expect(await call('service_search', '{"query":""}')).toContain('The argument \\"query\\" must not be empty');
+  expect(await call('service_list_buckets', null)).toContain('"structuredContent"');
+});

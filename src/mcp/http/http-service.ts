@@ -86,22 +86,23 @@ export function httpToolService(
     const { orgId } = principal;
     const message = isPost ? await readMessage(req, { bytesMax: settings.messageBytesMax, memory, orgId }) : null;
     res.once('close', () => message?.free());
-    const tool = calledTool(message?.json);
+    const json = withObjectArguments(message?.json);
+    const tool = calledTool(json);
     if (tool !== null) requireScope(principal, tools.scopeOf(tool));
-    if (isPost && !waitsForNews(message?.json)) {
+    if (isPost && !waitsForNews(json)) {
       underWay.add(res);
       res.once('close', () => underWay.delete(res));
     }
     const fetch = async (request: Request) => {
       try {
         const withBoth = new Request(request, { headers: [...request.headers, ['Accept', BOTH_FORMS]] });
-        return await messages.handle(withBoth, message?.json, { principal, forms }, (done) => res.once('close', done));
+        return await messages.handle(withBoth, json, { principal, forms }, (done) => res.once('close', done));
       } catch (error) {
         return refusalOf(error, refusals());
       }
     };
     const handler = toNodeHandler({ fetch }, { onerror: (err) => logger.error({ err }, 'request failed') });
-    await handler(req as IncomingMessage & { method: string; url: string }, res, message?.json);
+    await handler(req as IncomingMessage & { method: string; url: string }, res, json);
   }
 
   const server = createServer(SERVER_OPTIONS, (req, res) => {
@@ -186,6 +187,30 @@ function abortedBy(res: ServerResponse): () => AbortSignal {
     res.once('close', () => controller.abort());
     return controller.signal;
   };
+}
+
+/**
+ * Make an object of the arguments of a tool where a client or its model wrote none (null) or the JSON text of one. Other
+ * values count as none, so that the tool says in a sentence what it needs.
+ */
+function withObjectArguments(json: unknown): unknown {
+  const { method, params } = (json ?? {}) as { method?: unknown; params?: { arguments?: unknown } | null };
+  if (method !== 'tools/call' || params?.arguments === undefined || isRecord(params.arguments)) return json;
+  return { ...(json as object), params: { ...params, arguments: recordOf(params.arguments) } };
+}
+
+function recordOf(given: unknown): Record<string, unknown> {
+  if (typeof given !== 'string') return {};
+  try {
+    const parsed: unknown = JSON.parse(given);
+    return isRecord(parsed) ? parsed : {};
+  } catch {
+    return {};
+  }
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /** Return the name of the tool that a message calls; null for another message. */
