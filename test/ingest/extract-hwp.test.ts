@@ -147,6 +147,18 @@ describe('hwpx', () => {
     ]);
   });
 
+  test('memos are left out wherever they stand, and captions of buttons are text', async () => {
+    const memo = `<hp:memogroup><hp:memo><hp:paraList>${hwpxParagraph('메모 하나')}</hp:paraList></hp:memo></hp:memogroup>`;
+    const field =
+      '<hp:p><hp:run><hp:ctrl><hp:fieldBegin type="MEMO"><hp:subList>' +
+      `${hwpxParagraph('메모 둘')}</hp:subList></hp:fieldBegin></hp:ctrl></hp:run><hp:run><hp:t>본문</hp:t></hp:run></hp:p>`;
+    const form =
+      '<hp:p><hp:run><hp:ctrl><hp:fieldBegin type="CLICK_HERE"/></hp:ctrl><hp:t>이름: </hp:t></hp:run>' +
+      '<hp:run><hp:checkBtn caption="동의함" value="CHECKED"/></hp:run></hp:p>';
+    const { blocks } = await readHere(makeHwpx([memo + field + form]), 'a.hwpx');
+    expect(brief(blocks)).toEqual(['paragraph: 본문', 'paragraph: 이름: 동의함']);
+  });
+
   test('a protected hwpx file ends as encrypted, and one without sections as corrupt', async () => {
     const locked = makeHwpx([section], '<odf:file-entry><odf:encryption-data/></odf:file-entry>');
     await expect(readHere(locked, 'a.hwpx')).rejects.toMatchObject({ category: 'encrypted' });

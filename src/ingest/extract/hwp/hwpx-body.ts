@@ -16,6 +16,11 @@ const SKIPPED: ReadonlySet<string> = new Set(
   'hp:header hp:footer hp:hiddenComment hp:shapeComment hp:parameters hp:secPr hp:memo'.split(' '),
 );
 
+/** Return true for the beginning of a field that holds a memo, which is a comment. */
+function isMemo(name: string, attributes: XmlAttributes): boolean {
+  return name === 'hp:fieldBegin' && /^memo$/i.test(attributes['type'] ?? '');
+}
+
 /** Converts the elements of an OWPML section to blocks. */
 export class HwpxBody implements XmlHandler {
   readonly #writer: BlockWriter;
@@ -44,7 +49,7 @@ export class HwpxBody implements XmlHandler {
 
   open(name: string, attributes: XmlAttributes): void {
     if (name === 'hp:secPr') this.#numbering.outline = attributes['outlineShapeIDRef'] ?? this.#numbering.outline;
-    if (this.#skipDepth > 0 || SKIPPED.has(name)) {
+    if (this.#skipDepth > 0 || SKIPPED.has(name) || isMemo(name, attributes)) {
       this.#skipDepth++;
       return;
     }
@@ -83,6 +88,11 @@ export class HwpxBody implements XmlHandler {
         // The number of a caption; that of a note or a page is no text.
         if (/^(?:TABLE|PICTURE|FIGURE|EQUATION)$/i.test(attributes['numType'] ?? ''))
           this.#paragraphs.at(-1)?.text.push(attributes['num'] ?? '');
+        break;
+      case 'hp:btn':
+      case 'hp:checkBtn':
+      case 'hp:radioBtn':
+        this.#paragraphs.at(-1)?.text.push(attributes['caption'] ?? '');
         break;
       case 'hp:lineBreak':
         this.#put('\n');
