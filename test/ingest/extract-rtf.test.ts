@@ -33,7 +33,7 @@ test('rtf text in code pages, in Unicode and in symbols is decoded', async () =>
 test('groups of rtf without text of the document are left out', async () => {
   const body =
     '{\\info{\\title secret}}{\\header page head\\par}{\\*\\generator x}{\\pict\\pngblip 89504e47}{\\*\\unknown gone}' +
-    '\\bin5 }}}}}kept{\\v hidden}{\\field{\\*\\fldinst HYPERLINK "x"}{\\fldrslt link}}{\\footnote\\pard note}{\\object{\\*\\objdata 00}{\\result shown}}\\par';
+    '\\bin5 }}}}}kept{\\v hidden}{\\deleted\\revauthdel1 gone}{\\field{\\*\\fldinst HYPERLINK "x"}{\\fldrslt link}}{\\footnote\\pard note}{\\object{\\*\\objdata 00}{\\result shown}}\\par';
   expect(await read(body)).toEqual(['paragraph: keptlinkshown', 'paragraph: note']);
 });
 

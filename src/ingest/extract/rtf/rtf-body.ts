@@ -156,7 +156,7 @@ export class RtfBody {
     if (character !== undefined) this.#put(character);
     else if (name === 'u') this.#putUnicode(value ?? 0);
     else if (name === 'uc') this.#group.fallbackChars = Math.min(Math.max(value ?? 1, 0), 100);
-    else if (name === 'v') this.#group.isHidden = value !== 0;
+    else if (name === 'v' || name === 'deleted') this.#group.isHidden = value !== 0;
     else if (name === 'plain') Object.assign(this.#group, { isHidden: false, font: this.#definitions.defaultFont });
     else if (this.#group.destination === 'fonts') this.#definitions.takeFontWord(name, value ?? 0);
     else if (this.#group.destination === 'styles') this.#definitions.takeStyleWord(name, value ?? 0);
