@@ -93,6 +93,7 @@ test.each<[string, string, string]>([
   ['utf-32be', '00 00 d5 5c 00 11 00 00', '한\ufffd'],
   ['big5-hkscs', '87 40 a4 a4 88 62', '䏰中Ê̄'],
   ['x-mac-korean', 'c7 d1', '한'],
+  ['utf-7', '2b 31 56 77 41 4b 77 20 61 2b 2d 62 20 2b 32 44 33 65 41 41 21', '한+ a+b 😀!'],
 ])('the encoding %s is decoded by its label', (label, bytes, text) => {
   expect(openDecoder(label)?.decode(hex(bytes))).toBe(text);
 });
@@ -127,6 +128,7 @@ test.each<[string, string]>([
 test.each<[string, string]>([
   ['cp949', '이름,값\n똠,펲\n뷁 믜,샾'],
   ['cp949', '뵀다 샾'],
+  ['cp949', '샾 약속'],
   ['cp866', 'Имя;Цена\nМаяк;100\nБерег;200'],
   ['koi8-r', 'Съешь ещё этих мягких французских булок, да выпей чаю.'],
   ['windows-1251', 'Съешь ещё этих мягких французских булок, да выпей чаю.'],

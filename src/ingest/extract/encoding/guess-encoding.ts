@@ -11,8 +11,11 @@ const korean: Typical = (character) => {
   return /[가-힣]/.test(character) ? 0.15 : rare(character);
 };
 
+const KANA = /[ぁ-ゖァ-ヺー]/;
+const WITHOUT_KANA = 0.7;
+
 const japanese: Typical = (character) => {
-  if (/[ぁ-ゖァ-ヺー]/.test(character)) return 1;
+  if (KANA.test(character)) return 1;
   return FREQUENT_HANZI.has(character) ? 0.8 : rare(character);
 };
 
@@ -112,5 +115,7 @@ function meanTypical(text: string, typical: Typical): number {
   const inside = text.match(INSIDE_WORDS)?.length ?? 0;
   if (foreign.length === 0 || broken * 50 > foreign.length) return 0;
   const sum = foreign.reduce((total, character) => total + typical(character), 0);
+  // Japanese without kana is rare, and other bytes decode to its characters by accident.
+  if (typical === japanese && !KANA.test(text)) return (sum / foreign.length) * WITHOUT_KANA;
   return (sum - inside) / foreign.length;
 }

@@ -5,7 +5,7 @@ import { DoubleByteDecoder } from './double-byte.ts';
 import { johabPair, windows949Pair } from './korean.ts';
 import { SevenBitDecoder } from './seven-bit.ts';
 import { codePageCharacters } from './table-files.ts';
-import { Utf32Decoder } from './wide.ts';
+import { Utf7Decoder, Utf32Decoder } from './wide.ts';
 
 /** Labels that neither the runtime nor a number of a code page explains, without separators and the prefix `x-`. */
 const ALIASES: Readonly<Record<string, string>> = {
@@ -37,6 +37,8 @@ const ALIASES: Readonly<Record<string, string>> = {
   maccyrillic: 'x-mac-cyrillic',
   mackorean: 'euc-kr',
   tis620: 'windows-874',
+  utf7: 'utf-7',
+  unicode11utf7: 'utf-7',
 };
 
 /** Labels that promise nothing about the bytes. */
@@ -57,6 +59,8 @@ export function openDecoder(label: string): Decoder | null {
     case 'iso-2022-cn':
     case 'hz-gb-2312':
       return new SevenBitDecoder(name, new TextDecoder('gbk'));
+    case 'utf-7':
+      return new Utf7Decoder();
     case 'utf-32le':
     case 'utf-32be':
       return new Utf32Decoder(name === 'utf-32le');

@@ -23,3 +23,23 @@ export class Utf32Decoder {
     return parts.join('');
   }
 }
+
+/** Decoder for UTF-7 (RFC 2152), which old mail has. It decodes a text as a whole, at its end. */
+export class Utf7Decoder {
+  readonly encoding = 'utf-7';
+  readonly #parts: Uint8Array[] = [];
+
+  decode(more: Uint8Array = new Uint8Array(), { stream = false } = {}): string {
+    this.#parts.push(more);
+    if (stream) return '';
+    const text = Buffer.concat(this.#parts.splice(0)).toString('latin1');
+    return text.replace(/\+([A-Za-z0-9+/]*)-?/g, (whole, digits: string) => {
+      if (digits === '') return whole === '+-' ? '+' : whole;
+      const units = Buffer.from(digits, 'base64');
+      return units
+        .subarray(0, units.length & ~1)
+        .swap16()
+        .toString('utf16le');
+    });
+  }
+}
