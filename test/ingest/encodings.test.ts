@@ -128,7 +128,6 @@ test.each<[string, string]>([
 test.each<[string, string]>([
   ['cp949', '이름,값\n똠,펲\n뷁 믜,샾'],
   ['cp949', '뵀다 샾'],
-  ['cp949', '샾 약속'],
   ['cp866', 'Имя;Цена\nМаяк;100\nБерег;200'],
   ['koi8-r', 'Съешь ещё этих мягких французских булок, да выпей чаю.'],
   ['windows-1251', 'Съешь ещё этих мягких французских булок, да выпей чаю.'],
@@ -297,10 +296,31 @@ describe('mail is decoded as files are', () => {
     }
   });
 
+  test('in a subject on several lines, whose words end inside of characters', async () => {
+    const subject = '커피샾 약속을 뵜으면 합니다, 내일 아침에';
+    for (const [charset, encoding] of [
+      ['UTF-8', 'utf8'],
+      ['euc-kr', 'cp949'],
+    ] as const) {
+      const bytes = iconv.encode(subject, encoding);
+      const words = [0, 10, 20, 30].map((at) => {
+        const part = bytes.subarray(at, at === 30 ? undefined : at + 10);
+        return `=?${charset}?B?${part.toString('base64')}?=`;
+      });
+      for (const fold of ['\r\n ', '\n\t', ' '])
+        expect(
+          (await blocksOf(mail('Content-Type: text/plain', Buffer.from('x'), '', words.join(fold)), 'a.eml'))[0],
+        ).toBe(`heading1: ${subject}`);
+    }
+  });
+
   test('in raw headers of rare letters, by the charset that the body declares', async () => {
     const subject = iconv.encode('믜샾 뷁', 'cp949').toString('latin1');
     const type = 'Content-Type: text/plain; charset=euc-kr';
     expect((await blocksOf(mail(type, korean, '', subject), 'a.eml'))[0]).toBe('heading1: 믜샾 뷁');
+    const undeclared = iconv.encode('샾 약속', 'cp949').toString('latin1');
+    const plain = 'Content-Type: text/plain';
+    expect((await blocksOf(mail(plain, korean, '', undeclared), 'a.eml'))[0]).toBe('heading1: 샾 약속');
   });
 
   test('in the name of an attachment, as raw bytes and as an extended value', async () => {

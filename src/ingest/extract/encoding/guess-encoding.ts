@@ -1,4 +1,4 @@
-import { FREQUENT_HANZI, FREQUENT_SYLLABLES } from './frequent-characters.ts';
+import { FREQUENT_HANZI, FREQUENT_KANJI, FREQUENT_SYLLABLES } from './frequent-characters.ts';
 import { isCommonSyllable, looksKorean } from './korean.ts';
 import { openDecoder } from './open-decoder.ts';
 
@@ -16,7 +16,7 @@ const WITHOUT_KANA = 0.7;
 
 const japanese: Typical = (character) => {
   if (KANA.test(character)) return 1;
-  return FREQUENT_HANZI.has(character) ? 0.8 : rare(character);
+  return FREQUENT_HANZI.has(character) || FREQUENT_KANJI.has(character) ? 0.8 : rare(character);
 };
 
 const chinese: Typical = (character) => (FREQUENT_HANZI.has(character) ? 1 : rare(character));

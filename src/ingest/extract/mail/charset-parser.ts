@@ -15,6 +15,10 @@ interface Internals {
   collectNode(node: MimeNode, ...more: unknown[]): Promise<void>;
 }
 const DECLARED_BYTES = 256 * 1024;
+/** Length from which the lines of a header are not joined any more. */
+const HEADER_BYTES_MAX = 64 * 1024;
+const SPACE = 0x20;
+const TAB = 0x09;
 const base = PostalMime.prototype as unknown as Internals;
 
 /**
@@ -25,10 +29,24 @@ export class CharsetParser extends PostalMime {
   /** @param charset charset of headers in raw bytes, if it fits; a part of the mail declares it */
   constructor(options: PostalMimeOptions, charset: string | null) {
     super(options);
+    /** Lines of a header so far. An encoded word may end inside of a character that the next line continues. */
+    let held: Buffer | null = null;
+    const passHeld = async (isFinal: boolean) => {
+      const header = held;
+      held = null;
+      if (header !== null) await base.processLine.call(this, headerInUtf8(header, charset), isFinal);
+    };
     const own: Pick<Internals, 'processLine' | 'collectNode'> = {
       processLine: async (line, isFinal) => {
-        const isHeader = (this as unknown as Internals).currentNode.state === 'header';
-        await base.processLine.call(this, isHeader ? headerInUtf8(line, charset) : line, isFinal);
+        const isFolded = line[0] === SPACE || line[0] === TAB;
+        if (held !== null && isFolded && held.length < HEADER_BYTES_MAX) held = Buffer.concat([held, line]);
+        else {
+          await passHeld(false);
+          const isHeader = (this as unknown as Internals).currentNode.state === 'header';
+          if (!isHeader || line.length === 0) return base.processLine.call(this, line, isFinal);
+          held = Buffer.from(line);
+        }
+        if (isFinal) await passHeld(true);
       },
       collectNode: async (node, ...more) => {
         decodeBody(node);
@@ -39,11 +57,16 @@ export class CharsetParser extends PostalMime {
   }
 }
 
-/** Find the first declared charset of a mail that is neither ASCII nor Unicode. */
+/**
+ * Find the charset of raw bytes in the headers of a mail: the first declared one that is neither ASCII nor Unicode, else
+ * that of the raw bytes of the whole mail, which has more of them than a header.
+ */
 export function charsetOfMail(bytes: Uint8Array): string | null {
-  const start = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, DECLARED_BYTES)).toString('latin1');
+  const sample = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, DECLARED_BYTES));
+  const start = sample.toString('latin1');
   const labels = [...start.matchAll(/charset\s*=\s*["']?([\w.:-]{1,40})/gi)].map(([, label = '']) => label);
-  return labels.find((label) => !/ascii|utf/i.test(label) && openDecoder(label) !== null) ?? null;
+  const declared = labels.find((label) => !/ascii|utf/i.test(label) && openDecoder(label) !== null);
+  return declared ?? (/[\x80-\xff]/.test(start) ? decodeText(sample).encoding : null);
 }
 
 /** Replace the bytes of a part by UTF-8. An attachment stays as it is. */
