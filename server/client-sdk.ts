@@ -26,8 +26,8 @@ export function clientSdkOf(headers: IncomingHttpHeaders): ClientSdk | null {
 
 /**
  * Return true for libraries that read lists of numbers also if the request asks for base64, as measured in
- * `docs/decisions/0070-base64-for-clients-that-ask.md`. That for Go reads nothing else. Other libraries decode any answer
- * as base64, so that numbers silently become zeros.
+ * `docs/decisions/0070-base64-for-clients-that-ask.md`. That for Go reads nothing else. Other libraries decode any
+ * answer as base64, so that numbers silently become zeros.
  */
 export function readsLists(sdk: ClientSdk | null): boolean {
   if (sdk?.language === 'python' || sdk?.language === 'go') return true;

@@ -62,8 +62,8 @@ export function decodeText(
 }
 
 /**
- * Return the bytes without a byte order mark that they contradict: that of UTF-8 before another encoding, which programs
- * write that add the mark to every table, or that of UTF-16 before UTF-8.
+ * Return the bytes without a byte order mark that they contradict: that of UTF-8 before another encoding, which
+ * programs write that add the mark to every table, or that of UTF-16 before UTF-8.
  */
 export function withoutFalseMark(bytes: Uint8Array): Uint8Array {
   const marked = byteOrderMark(bytes);

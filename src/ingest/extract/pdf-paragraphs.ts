@@ -82,9 +82,9 @@ function typicalPitch(lines: readonly PdfLine[]): number {
 }
 
 /**
- * Join several lines to one text. A soft hyphen at a line end is always removed. A hard hyphen is removed between several
- * letters and a small one, and kept after a digit or a single letter (`24-hour`, `x-ray`) and before `and`. Chinese and
- * Japanese lines are joined without a blank, all others (including Korean) with one.
+ * Join several lines to one text. A soft hyphen at a line end is always removed. A hard hyphen is removed between
+ * several letters and a small one, and kept after a digit or a single letter (`24-hour`, `x-ray`) and before `and`.
+ * Chinese and Japanese lines are joined without a blank, all others (including Korean) with one.
  */
 export function joinLines(lines: readonly string[]): string {
   let text = lines[0] ?? '';

@@ -3,7 +3,9 @@ import { PackagePictures } from './office/package-pictures.ts';
 import { readHtmlPage } from './read-html.ts';
 import { type Reading, type ReadResult, resultOf } from './reader.ts';
 
-/** Read an HTML file. Pictures inside a page without text are recognised; others are elsewhere, and nothing is fetched. */
+/**
+ * Read an HTML file. Pictures inside a page without text are recognised; others are elsewhere, and nothing is fetched.
+ */
 export async function readHtmlFile(
   bytes: Uint8Array,
   { sink, images }: Reading,

@@ -190,8 +190,8 @@ function abortedBy(res: ServerResponse): () => AbortSignal {
 }
 
 /**
- * Make an object of the arguments of a tool where a client or its model wrote none (null) or the JSON text of one. Other
- * values count as none, so that the tool says in a sentence what it needs.
+ * Make an object of the arguments of a tool where a client or its model wrote none (null) or the JSON text of one.
+ * Other values count as none, so that the tool says in a sentence what it needs.
  */
 function withObjectArguments(json: unknown): unknown {
   const { method, params } = (json ?? {}) as { method?: unknown; params?: { arguments?: unknown } | null };

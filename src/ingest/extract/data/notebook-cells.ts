@@ -6,7 +6,9 @@ import type { JsonHandler } from './json-parser.ts';
 
 /** Length of a block of output. */
 const BLOCK_CHARS = 16 * 1024;
-/** Outputs of a cell that wait for its source, which may follow them. Longer ones are added before a source that does. */
+/**
+ * Outputs of a cell that wait for its source, which may follow them. Longer ones are added before a source that does.
+ */
 const HELD_CHARS_MAX = 1024 * 1024;
 /** Representations of one output, the best first. */
 const REPRESENTATIONS = ['text/markdown', 'text/plain', 'text', 'text/latex', 'latex', 'text/html', 'html'];

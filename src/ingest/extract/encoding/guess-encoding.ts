@@ -2,7 +2,9 @@ import { FREQUENT_HANZI, FREQUENT_KANJI, FREQUENT_SYLLABLES } from './frequent-c
 import { isCommonSyllable, looksKorean } from './korean.ts';
 import { openDecoder } from './open-decoder.ts';
 
-/** Return how typical a character beyond ASCII is of a language, from 0 to 1; 0 if the language has no such character. */
+/**
+ * Return how typical a character beyond ASCII is of a language, from 0 to 1; 0 if the language has no such character.
+ */
 type Typical = (character: string) => number;
 
 const korean: Typical = (character) => {
@@ -56,8 +58,8 @@ const INSIDE_WORDS = /(?<=\p{Ll})\p{Lu}|(?<=[a-z])\p{Script=Cyrillic}|\p{Script=
 const GUESS_BYTES = 64 * 1024;
 
 /**
- * Guess the encoding of text that is not Unicode: the candidate whose characters beyond ASCII are the most typical of its
- * language, else windows-1252. Encodings of Western and Central Europe cannot be distinguished so.
+ * Guess the encoding of text that is not Unicode: the candidate whose characters beyond ASCII are the most typical of
+ * its language, else windows-1252. Encodings of Western and Central Europe cannot be distinguished so.
  */
 export function guessEncoding(bytes: Uint8Array): string {
   const start = bytes.subarray(0, GUESS_BYTES);
@@ -65,7 +67,9 @@ export function guessEncoding(bytes: Uint8Array): string {
   return mostTypical(start)?.label ?? WESTERN;
 }
 
-/** Return the encoding that the bytes clearly have in place of the declared one; null if they can have the declared one. */
+/**
+ * Return the encoding that the bytes clearly have in place of the declared one; null if they can have the declared one.
+ */
 export function contradictedBy(bytes: Uint8Array, declared: string): string | null {
   const start = bytes.subarray(0, GUESS_BYTES);
   const known = declared === 'gbk' ? 'gb18030' : declared;

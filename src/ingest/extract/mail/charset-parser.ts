@@ -58,8 +58,8 @@ export class CharsetParser extends PostalMime {
 }
 
 /**
- * Find the charset of raw bytes in the headers of a mail: the first declared one that is neither ASCII nor Unicode, else
- * that of the raw bytes of the whole mail, which has more of them than a header.
+ * Find the charset of raw bytes in the headers of a mail: the first declared one that is neither ASCII nor Unicode,
+ * else that of the raw bytes of the whole mail, which has more of them than a header.
  */
 export function charsetOfMail(bytes: Uint8Array): string | null {
   const sample = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, DECLARED_BYTES));

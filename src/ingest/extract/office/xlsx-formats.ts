@@ -90,8 +90,8 @@ export class CellFormats {
 export function showNumber(value: string, pattern: string, is1904 = false): string {
   const number = Number(value);
   if (value.trim() === '' || !Number.isFinite(number) || pattern.length > PATTERN_CHARS_MAX) return value;
-  // General shows 12 digits and more as 1.23457E+14, in which nobody finds an account or a barcode. Before that, it rounds
-  // the decimals that find no place, where numfmt cuts them off.
+  // General shows 12 digits and more as 1.23457E+14, in which nobody finds an account or a barcode. Before that, it
+  // rounds the decimals that find no place, where numfmt cuts them off.
   const size = Math.abs(number);
   const isWhole = Number.isInteger(number);
   const areDigits = isWhole ? size >= GENERAL_MAX && size < EXACT_MAX : size >= NO_DECIMALS_MIN && size < GENERAL_MAX;

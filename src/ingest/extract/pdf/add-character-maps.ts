@@ -19,9 +19,9 @@ const ENTRIES_PER_BLOCK = 100;
 
 /**
  * Add a `ToUnicode` map to every font that has none and whose codes are glyph numbers: the embedded font says which
- * characters its glyphs stand for. Glyphs without a character get one of the private use area, so that nobody takes the
- * number for a character. The maps are appended as an update of the file (PDF 32000-1, 7.5.6). A file without such fonts
- * is returned as it is, and so is an encrypted one.
+ * characters its glyphs stand for. Glyphs without a character get one of the private use area, so that nobody takes
+ * the number for a character. The maps are appended as an update of the file (PDF 32000-1, 7.5.6). A file without such
+ * fonts is returned as it is, and so is an encrypted one.
  */
 export function addCharacterMaps(file: Uint8Array): Uint8Array {
   try {

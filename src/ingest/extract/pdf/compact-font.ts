@@ -1,6 +1,6 @@
 import { characterOfName, characterOfStandardString } from './glyph-names.ts';
 
-/** What a font in the Compact Font Format says of its glyphs. */
+/** Glyphs of a font in the Compact Font Format. */
 export interface CompactFont {
   /** True if glyphs have numbers of a collection of characters (CIDs) in place of names. */
   readonly hasCids: boolean;

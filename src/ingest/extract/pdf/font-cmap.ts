@@ -10,9 +10,9 @@ const POST_WITH_NAMES = 0x00020000;
 const MACINTOSH_NAMES = 258;
 
 /**
- * Read which characters the glyphs of a TrueType or OpenType font stand for, from its `cmap` table (ISO/IEC 14496-22), or
- * from the names of its glyphs if it has no table of characters. A glyph that stands for several characters keeps the
- * first. The map is empty if the font has neither.
+ * Read which characters the glyphs of a TrueType or OpenType font stand for, from its `cmap` table (ISO/IEC 14496-22),
+ * or from the names of its glyphs if it has no table of characters. A glyph that stands for several characters keeps
+ * the first. The map is empty if the font has neither.
  */
 export function charactersByGlyph(font: Buffer): Map<number, number> {
   const glyphs = new Map<number, number>();

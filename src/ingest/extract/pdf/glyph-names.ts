@@ -6,7 +6,9 @@ const STANDARD =
   ' !"#$%&’()*+,-./0123456789:;<=>?@ABCDEFGHIJKLMNOPQRSTUVWXYZ[\\]^_‘abcdefghijklmnopqrstuvwxyz{|}~¡¢£⁄¥ƒ§¤\'“«‹›ﬁﬂ–†‡·¶•' +
   '‚„”»…‰¿`´ˆ˜¯˘˙¨˚¸˝˛ˇ—ÆªŁØŒºæıłøœß¹¬µ™Ð½±Þ¼÷¦°þ¾²®−ð×³©ÁÂÄÀÅÃÇÉÊËÈÍÎÏÌÑÓÔÖÒÕŠÚÛÜÙÝŸŽáâäàåãçéêëèíîïìñóôöòõšúûüùýÿž';
 const STANDARD_CHARACTERS = [...STANDARD];
-/** Number of the space in the order of Macintosh. The names follow the bytes of Mac OS Roman from 0x20, without 0x7f. */
+/**
+ * Number of the space in the order of Macintosh. The names follow the bytes of Mac OS Roman from 0x20, without 0x7f.
+ */
 const SPACE = 3;
 const FIRST_BEYOND_ASCII = 98;
 const MORE = 'ŁłŠšŽž¦ÐðÝýÞþ−×¹²³½¼¾₣ĞğİŞşĆćČčđ';
