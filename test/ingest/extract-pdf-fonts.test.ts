@@ -1,5 +1,6 @@
 import { deflateSync } from 'node:zlib';
 import { describe, expect, test } from 'vitest';
+import { addCharacterMaps } from '../../src/ingest/extract/pdf/add-character-maps.ts';
 import { extractionSnapshot } from '../../src/ingest/job-store.ts';
 import { type CmapFormat, makeCompactFont, makeFont, makeNumberedFont } from '../support/make-font.ts';
 import { brief, readHere } from '../support/read-document.ts';
@@ -209,6 +210,17 @@ test('unknown text beside known text is left out with a warning, and symbols alo
   expect(text).toMatch(/^Known words of the page\..* \uf041 an item$/);
   expect(text).not.toContain('\uf042');
   expect(found).toMatchObject({ failedPages: [], unmappedPages: [1] });
+});
+
+test('an object that names the type of a font a hundred thousand times is looked at once', () => {
+  const names = '/TrueType /FontFile '.repeat(100_000);
+  for (const body of [`<<${names}>>\nendobj`, `<<>>\nstream\n${names}\nendstream\nendobj`, `<<>>\nstream\n${names}`]) {
+    const pdf = Buffer.from(`%PDF-1.4\n4 0 obj\n${body}\ntrailer <</Root 1 0 R>>\nstartxref\n9\n%%EOF`);
+    const began = performance.now();
+    expect(addCharacterMaps(pdf) === pdf).toBe(true);
+    // Looking at each of them takes minutes.
+    expect(performance.now() - began).toBeLessThan(5_000);
+  }
 });
 
 /** Make a PDF whose other objects are in an object stream, with a stream of cross-references. */

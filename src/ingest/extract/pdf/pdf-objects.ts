@@ -34,9 +34,12 @@ export class PdfObjects {
     const found = new Map<number, PdfObject>();
     for (const object of this.#packedObjects().values())
       if (object.text.includes(part)) found.set(object.number, object);
-    for (let at = this.#file.indexOf(part); at >= 0; at = this.#file.indexOf(part, at + 1)) {
+    for (let at = this.#file.indexOf(part); at >= 0; ) {
       const object = this.#objectAround(at);
       if (object?.text.includes(part)) found.set(object.number, object);
+      // Each object is parsed once, however often it names the part.
+      const end = this.#file.indexOf('endobj', at);
+      at = end < 0 ? -1 : this.#file.indexOf(part, end);
     }
     return [...found.values()];
   }
