@@ -1,6 +1,7 @@
 import type { Table } from '@lancedb/lancedb';
 import type { Candidate, ChunkTokens, StoredChunk } from '../chunk-index.ts';
-import { membership, quoteId } from './legs.ts';
+import { quoteId } from '../quote-id.ts';
+import { membership } from './legs.ts';
 
 /** Read the first chunks of documents. The result may include chunks of older generations. */
 export async function readChunks(
