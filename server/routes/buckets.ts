@@ -5,6 +5,7 @@ import {
   deleteBucket,
   findBucket,
   listCollections,
+  requireEngine,
 } from '../../src/documents/buckets.ts';
 import { editBucket } from '../../src/documents/edit-bucket.ts';
 import {
@@ -16,6 +17,7 @@ import {
   EditedBucket,
 } from '../../src/documents/schema.ts';
 import { queueReembed, ReembedBody, type ReembedJobs, ReembedReply } from '../../src/ingest/reindex/reembed-job.ts';
+import type { Config } from '../../src/platform/config.ts';
 import type { Sql } from '../../src/platform/postgres.ts';
 import { BucketDetails, getBucketDetails, ListedBucket, listBucketsWithModels } from '../../src/search/bucket-model.ts';
 import { SMALL_BODY_BYTES_MAX } from '../body/body-limits.ts';
@@ -29,7 +31,11 @@ const BucketParams = z.object({ bucket: z.string().min(1).describe('id or name')
  * Make the routes of buckets and their collections.
  * @param purge starts to remove marked data and continues after the reply
  */
-export function bucketRoutes(sql: Sql, reembed: ReembedJobs, purge: () => void): Route[] {
+export function bucketRoutes(
+  sql: Sql,
+  { config, reembed }: { readonly config: Pick<Config, 'index'>; readonly reembed: ReembedJobs },
+  purge: () => void,
+): Route[] {
   return [
     defineRoute({
       method: 'POST',
@@ -44,7 +50,10 @@ export function bucketRoutes(sql: Sql, reembed: ReembedJobs, purge: () => void):
       idempotent: true,
       body: CreateBucket,
       responses: { 201: { description: 'The bucket', schema: BucketView } },
-      handle: async ({ caller, body }) => ({ status: 201, body: await createBucket(editQueries(sql), caller, body) }),
+      async handle({ caller, body }) {
+        requireEngine(body.engine, config);
+        return { status: 201, body: await createBucket(editQueries(sql), caller, body) };
+      },
     }),
     defineRoute({
       method: 'GET',

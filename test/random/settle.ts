@@ -173,7 +173,7 @@ async function checkIndex(
 ): Promise<number> {
   const { sql, search: context } = node as Installation['nodes'][number];
   const own = await getIndexTable(sql, bucketId);
-  const table = own && (await context.chunks.tables.openForReading(own.name, own.version));
+  const table = own && (await context.lance.tables.openForReading(own.name, own.version));
   const rows: { generation: bigint; chunk_id: string }[] =
     (await table?.query().select(['generation', 'chunk_id']).toArray()) ?? [];
   const chunks = new Map<number, string[]>();

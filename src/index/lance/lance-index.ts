@@ -22,7 +22,7 @@ import { toArrowTable } from './chunk-table.ts';
 import { expungeTable } from './expunge-table.ts';
 import { type LanceTables, TOKEN_INDEX_NAME } from './lance.ts';
 import { openReader } from './open-reader.ts';
-import { countByGeneration, readChunks, readTokens } from './read-table.ts';
+import { countByGeneration, readChunks, readGenerations, readTokens } from './read-table.ts';
 import { sampleTable } from './sample-table.ts';
 import { settle } from './settle.ts';
 import { isIndexed, readTableState } from './table-state.ts';
@@ -68,6 +68,14 @@ export class LanceIndex implements ChunkIndex {
   async *readTokens({ name, version }: TableVersion, generations: readonly number[]): AsyncIterable<ChunkTokens> {
     const table = generations.length === 0 ? null : await this.tables.openForReading(name, version);
     if (table !== null) yield* readTokens(table, generations);
+  }
+
+  async *readGenerations(
+    { name, version }: TableVersion,
+    generations: readonly number[],
+  ): AsyncIterable<IndexedGeneration> {
+    const table = generations.length === 0 ? null : await this.tables.openForReading(name, version);
+    if (table !== null) yield* readGenerations(table, generations);
   }
 
   async countByGeneration(name: string): Promise<Map<number, number>> {

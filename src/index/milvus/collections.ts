@@ -2,7 +2,7 @@ import type { CreateIndexSimpleReq, FieldType, FunctionObject } from '@zilliz/mi
 import { INDEX_DIMENSIONS } from '../../projection/resize.ts';
 import { TEXT_BYTES_MAX } from './encode-terms.ts';
 import { loadMilvus } from './load-milvus.ts';
-import { CollectionMissing, type MilvusConnection } from './milvus-connection.ts';
+import { CollectionMissing, type MilvusConnection, WRITE_MS_MAX } from './milvus-connection.ts';
 
 /** Most pieces of 65,535 bytes that the text or locator of a chunk is stored in. */
 const PIECES_MAX = 16;
@@ -29,6 +29,9 @@ function fields(): FieldType[] {
     { name: 'document_id', ...id },
     { name: 'generation', data_type: DataType.Int64 },
     { name: 'chunk_index', data_type: DataType.Int64 },
+    { name: 'collection_id', ...id, nullable: true },
+    { name: 'privacy_level', data_type: DataType.Int64 },
+    { name: 'event_time', data_type: DataType.Int64, nullable: true },
     { name: 'is_boilerplate', data_type: DataType.Bool },
     /** Hash of the chunk's id, by which a sample is drawn. */
     { name: 'hash', data_type: DataType.Int64 },
@@ -90,7 +93,7 @@ export class MilvusCollections {
   }
 
   async #completeOne(name: string): Promise<void> {
-    const collection = { collection_name: name };
+    const collection = { collection_name: name, timeout: WRITE_MS_MAX };
     const { value: exists } = await this.#connection.call((client) => client.hasCollection(collection));
     if (exists && (await this.#isLoaded(name))) return;
     if (!exists) {

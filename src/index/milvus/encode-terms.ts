@@ -7,8 +7,9 @@ export const TEXT_BYTES_MAX = 65_535;
 const WEIGHT_PARTS = 10;
 
 /**
- * Encode a term so that the `standard` tokenizer of Milvus, which splits at everything but letters and digits and lowers
- * them, keeps it as it is: each other character becomes `z` and the four hexadecimal digits of its UTF-16 code.
+ * Encode a term so that the `standard` tokenizer of Milvus keeps it as it is. That tokenizer splits at everything but
+ * letters and digits, and lowers them. Each other character becomes `z` and the four hexadecimal digits of its UTF-16
+ * code.
  */
 export function encodeTerm(term: string): string {
   return term.replace(/[^0-9a-y]/g, (unit) => `z${unit.charCodeAt(0).toString(16).padStart(4, '0')}`);

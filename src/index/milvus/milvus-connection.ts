@@ -4,25 +4,33 @@ import { AppError, dependencyDown } from '../../platform/errors.ts';
 import type { MilvusSettings } from '../../platform/storage-settings.ts';
 import { loadMilvus } from './load-milvus.ts';
 
-/** Time limit of a request, and of a probe. */
-const REQUEST_MS_MAX = 30_000;
+/** Time limits of a request that reads, of one that writes or prepares a collection, and of a probe. */
+const READ_MS_MAX = 15_000;
+export const WRITE_MS_MAX = 60_000;
 const PROBE_MS_MAX = 5_000;
 /** Time after which a lost connection is tried again. */
 const RECONNECT_MS_MAX = 2_000;
+/** Time without a word of the server after which a request is in doubt. */
+const KEEPALIVE_MS = 20_000;
 /** Oldest release with the BM25 function, by the name before its number. Milvus Lite numbers its releases apart. */
 const OLDEST: Record<string, readonly [number, number]> = { milvus: [2, 5], milvus_lite: [3, 2] };
 /** Code of gRPC for credentials that are refused. */
 const UNAUTHENTICATED = 16;
-/** Code of Milvus for a collection that does not exist. */
+/** Codes of Milvus for a collection that does not exist, and for one that is not loaded. */
 const NO_COLLECTION = 100;
+const NOT_LOADED = 101;
 
 /** Error of a request of a collection that does not exist. */
 export class CollectionMissing extends Error {}
+/** Error of a request of a collection that has to be loaded. */
+class CollectionNotLoaded extends Error {}
 
-/** Connection to a Milvus, opened at the first request. A connection that could not be opened is opened anew. */
+/** Connection to a Milvus, opened at the first request and again whenever it was lost. */
 export class MilvusConnection {
   readonly #settings: MilvusSettings;
-  #client: Promise<MilvusClient> | null = null;
+  #client: MilvusClient | null = null;
+  /** Check of the server's version; null if it is due. */
+  #checking: Promise<void> | null = null;
 
   constructor(settings: MilvusSettings) {
     this.#settings = settings;
@@ -36,15 +44,32 @@ export class MilvusConnection {
   async call<T extends object>(request: (client: MilvusClient) => Promise<T>): Promise<T> {
     let reply: T;
     try {
-      reply = await request(await this.#connected());
+      reply = await request(await this.#checked());
     } catch (error) {
       throw mapError(error);
     }
     const status = ('status' in reply ? reply.status : reply) as ResStatus;
     if (status.code === NO_COLLECTION) throw new CollectionMissing(status.reason);
+    if (status.code === NOT_LOADED) throw new CollectionNotLoaded(status.reason);
     if (status.retriable) throw dependencyDown('index', `Milvus refuses the request for now: ${status.reason}`);
     if (status.error_code !== 'Success') throw new Error(`Milvus refused a request: ${status.reason}`);
     return reply;
+  }
+
+  /**
+   * Run a request of the rows of a collection. Load the collection first if an administrator released it, or if the
+   * server forgot after a restart that it was loaded, as Milvus Lite does.
+   *
+   * @throws as `call`
+   */
+  async callLoaded<T extends object>(name: string, request: (client: MilvusClient) => Promise<T>): Promise<T> {
+    try {
+      return await this.call(request);
+    } catch (error) {
+      if (!(error instanceof CollectionNotLoaded)) throw error;
+      await this.call((client) => client.loadCollectionSync({ collection_name: name, timeout: WRITE_MS_MAX }));
+      return this.call(request);
+    }
   }
 
   /** Check that Milvus answers. @throws AppError `index_unavailable` (503), `index_engine_unsupported` */
@@ -53,48 +78,52 @@ export class MilvusConnection {
   }
 
   async close(): Promise<void> {
-    const client = await this.#client?.catch(() => null);
+    await this.#client?.closeConnection();
     this.#client = null;
-    await client?.closeConnection();
   }
 
-  #connected(): Promise<MilvusClient> {
-    this.#client ??= this.#connect().catch((error: unknown) => {
-      this.#client = null;
+  /** Return the client once the version of the server was found good. */
+  async #checked(): Promise<MilvusClient> {
+    const client = this.#open();
+    this.#checking ??= client.getVersion().then(({ version }) => requireSupported(version));
+    try {
+      await this.#checking;
+    } catch (error) {
+      // Ask again at the next request: the server may be out of reach for now, or be replaced by a newer one.
+      this.#checking = null;
       throw error;
-    });
-    return this.#client;
+    }
+    return client;
   }
 
-  async #connect(): Promise<MilvusClient> {
+  #open(): MilvusClient {
+    if (this.#client !== null) return this.#client;
     const { url, token, database, caFile } = this.#settings;
     const isTls = url.startsWith('https:');
     const { MilvusClient } = loadMilvus();
-    const client = new MilvusClient({
+    this.#client = new MilvusClient({
       address: new URL(url).host,
       ssl: isTls,
       ...(isTls && caFile !== null ? { tls: { rootCert: readFileSync(caFile) } } : {}),
       ...(token === null ? {} : { token: token.reveal() }),
       database,
-      timeout: REQUEST_MS_MAX,
+      timeout: READ_MS_MAX,
       // Our jobs and callers repeat requests, and know which of them may be repeated.
       maxRetries: 0,
       logLevel: 'error',
       telemetry: { enabled: false },
+      // A client that could not connect at first would refuse every later request.
+      __SKIP_CONNECT__: true,
       channelOptions: {
         'grpc.initial_reconnect_backoff_ms': 100,
         'grpc.max_reconnect_backoff_ms': RECONNECT_MS_MAX,
         'grpc.enable_retries': 0,
+        // Servers end connections that ping more often without a request.
+        'grpc.keepalive_permit_without_calls': 0,
+        'grpc.keepalive_time_ms': KEEPALIVE_MS,
       },
     });
-    try {
-      await client.connectPromise;
-      requireSupported((await client.getVersion()).version);
-      return client;
-    } catch (error) {
-      await client.closeConnection();
-      throw error;
-    }
+    return this.#client;
   }
 }
 

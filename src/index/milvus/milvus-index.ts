@@ -20,7 +20,7 @@ import {
 import { joinReaders, type PartReader } from '../join-readers.ts';
 import { RowSamples } from '../row-samples.ts';
 import { MilvusCollections } from './collections.ts';
-import { CollectionMissing, MilvusConnection } from './milvus-connection.ts';
+import { CollectionMissing, MilvusConnection, WRITE_MS_MAX } from './milvus-connection.ts';
 import { collectionReader } from './milvus-reader.ts';
 import {
   countByGeneration,
@@ -28,9 +28,9 @@ import {
   isOfDocuments,
   isOfGenerations,
   readChunks,
+  readGenerations,
   readTokens,
   readVersion,
-  readWholeRows,
   sampleRows,
 } from './read-rows.ts';
 import { rowsOf, versionRow } from './rows.ts';
@@ -113,6 +113,11 @@ export class MilvusIndex implements ChunkIndex {
     if (!isEmpty) yield* readTokens(this.#connection, table.name, generations);
   }
 
+  async *readGenerations(table: TableVersion, generations: readonly number[]): AsyncIterable<IndexedGeneration> {
+    const isEmpty = generations.length === 0 || !(await this.#exists(table));
+    if (!isEmpty) yield* readGenerations(this.#connection, table.name, generations);
+  }
+
   async countByGeneration(name: string): Promise<Map<number, number>> {
     await this.#collections.ensure(name);
     return countByGeneration(this.#connection, name);
@@ -130,8 +135,8 @@ export class MilvusIndex implements ChunkIndex {
   remove(name: string, selection: ChunkSelection, options: WriteOptions = {}): Promise<TableState> {
     const filter = conditionOf(selection);
     return this.#write(name, options, async () => {
-      await this.#connection.call((client) =>
-        client.delete({ collection_name: name, filter, consistency_level: 'Strong' }),
+      await this.#connection.callLoaded(name, (client) =>
+        client.delete({ collection_name: name, filter, consistency_level: 'Strong', timeout: WRITE_MS_MAX }),
       );
     });
   }
@@ -161,18 +166,12 @@ export class MilvusIndex implements ChunkIndex {
   /** Write rows under their keys, so that a repeated request changes nothing. */
   async #upsert(name: string, rows: Iterable<RowData>): Promise<void> {
     for (const data of inGroups(rows, REQUEST_ROWS)) {
-      await this.#connection.call((client) => client.upsert({ collection_name: name, data }));
+      await this.#connection.call((client) => client.upsert({ collection_name: name, data, timeout: WRITE_MS_MAX }));
     }
   }
 
   async copyGenerations(from: TableVersion, to: string, generations: readonly number[]): Promise<void> {
-    if (generations.length === 0 || !(await this.#exists(from))) return;
-    const copy = async () => {
-      for await (const rows of readWholeRows(this.#connection, from.name, generations)) {
-        await this.#upsert(to, rows as RowData[]);
-      }
-    };
-    await this.#write(to, {}, copy);
+    for await (const part of this.readGenerations(from, generations)) await this.append(to, [part]);
   }
 
   /** Milvus merges its segments and builds its indexes by itself. */
@@ -195,7 +194,7 @@ export class MilvusIndex implements ChunkIndex {
   ): Promise<void> {
     if (!(await this.#collections.has(name))) return;
     await requireLock?.();
-    await this.#connection.call((client) => client.flushSync({ collection_names: [name] }));
+    await this.#connection.call((client) => client.flushSync({ collection_names: [name], timeout: WRITE_MS_MAX }));
     await this.#connection.call((client) => client.compact({ collection_name: name }));
     await publish(await this.settle(name));
   }

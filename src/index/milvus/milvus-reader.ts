@@ -10,8 +10,8 @@ import { isOfDocuments, keysOf, readCosines, readPassages } from './read-rows.ts
 const COLUMNS = ['chunk_id', 'document_id', 'generation', 'chunk_index', 'is_boilerplate'];
 
 /**
- * Make the reader of one collection. It finds all rows that were written before the search began, since collections have
- * strong consistency.
+ * Make the reader of one collection. It finds all rows that were written before the search began, since collections
+ * have strong consistency.
  *
  * @param ownTerms terms that replace those of the query
  */
@@ -28,7 +28,7 @@ export function collectionReader(
     const filter = documentIds === null ? {} : { filter: isOfDocuments(documentIds) };
     // The row of the version may be among the nearest, of a cosine of 0.
     const request = { collection_name: name, ...leg, limit: limit + 1, output_fields: COLUMNS, ...filter };
-    const { results } = await connection.call((client) => client.search(request));
+    const { results } = await connection.callLoaded(name, (client) => client.search(request));
     const candidates = results.flatMap((row): Candidate[] => {
       if (row['chunk_id'] === VERSION_KEY) return [];
       return [{ ...keysOf(row), isBoilerplate: row['is_boilerplate'] as boolean, score: scoreOf(row.score) }];

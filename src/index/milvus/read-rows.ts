@@ -1,4 +1,5 @@
-import type { Candidate, ChunkTokens, StoredChunk } from '../chunk-index.ts';
+import { INDEX_DIMENSIONS } from '../../projection/resize.ts';
+import type { Candidate, ChunkTokens, IndexedChunk, IndexedGeneration, StoredChunk } from '../chunk-index.ts';
 import { quoteId } from '../quote-id.ts';
 import { SAMPLED_ROWS_MAX, type TableSample } from '../row-samples.ts';
 import { VERSION_KEY } from './collections.ts';
@@ -17,6 +18,8 @@ type Row = Record<string, unknown>;
 
 /** Condition on the rows of chunks. The row that holds the version of the collection is none. */
 const IS_CHUNK = 'generation > 0';
+/** Column of a query that counts rows. */
+const COUNT = 'count(*)';
 
 export function isOfDocuments(documentIds: readonly string[]): string {
   return `document_id in [${documentIds.map(quoteId).join(', ')}]`;
@@ -34,8 +37,8 @@ export async function readVersion(connection: MilvusConnection, name: string): P
 
 /** Count the chunks of a collection. */
 export async function countRows(connection: MilvusConnection, name: string): Promise<number> {
-  const { data } = await connection.call((client) => client.count({ collection_name: name, expr: IS_CHUNK }));
-  return Number(data);
+  const [row] = await query(connection, name, IS_CHUNK, [COUNT]);
+  return Number(row?.[COUNT]);
 }
 
 /** Count the chunks of each generation. */
@@ -140,15 +143,32 @@ export async function sampleRows(connection: MilvusConnection, name: string): Pr
   return { rows: sampled, tableRows };
 }
 
-/** Read whole rows of generations, in pages that can be written to another collection. */
-export function readWholeRows(
+/** Read whole rows of generations. */
+export async function* readGenerations(
   connection: MilvusConnection,
   name: string,
   generations: readonly number[],
-): AsyncIterable<Row[]> {
-  const columns = ['document_id', 'generation', 'chunk_index', 'is_boilerplate', 'hash', 'text', 'locator', 'tokens'];
+): AsyncIterable<IndexedGeneration> {
+  const facts = ['document_id', 'generation', 'chunk_index', 'collection_id', 'privacy_level', 'event_time'];
+  const columns = [...facts, 'text', 'locator', 'tokens', 'vector'];
   const where = isOfGenerations(generations);
-  return readPages(connection, name, { where, columns: [...columns, 'vector'], pageRows: VECTOR_PAGE_ROWS });
+  for await (const page of readPages(connection, name, { where, columns, pageRows: VECTOR_PAGE_ROWS })) {
+    const vectors = new Float32Array(page.length * INDEX_DIMENSIONS);
+    const chunks = page.map((row, at): IndexedChunk => {
+      vectors.set(row['vector'] as number[], at * INDEX_DIMENSIONS);
+      return {
+        ...keysOf(row),
+        collectionId: (row['collection_id'] as string | null | undefined) ?? null,
+        text: joined(row['text']),
+        tokens: decodeTerms(String(row['tokens'])),
+        locator: JSON.parse(joined(row['locator'])),
+        modality: 'text',
+        privacyLevel: Number(row['privacy_level']),
+        eventTimeMs: row['event_time'] === null ? null : Number(row['event_time']),
+      };
+    });
+    yield { chunks, vectors };
+  }
 }
 
 /** Read the keys of a chunk from its row. */
@@ -183,17 +203,17 @@ async function* readPages(
   }
 }
 
+/** @param limit undefined to count rows */
 async function query(
   connection: MilvusConnection,
   name: string,
   filter: string,
   columns: readonly string[],
-  limit: number,
+  limit?: number,
 ): Promise<Row[]> {
   const request = { collection_name: name, filter, output_fields: [...columns] };
-  const { data } = await connection.call((client) =>
-    client.query({ ...request, limit: Math.max(1, Math.min(limit, REPLY_ROWS_MAX)) }),
-  );
+  const bound = limit === undefined ? {} : { limit: Math.max(1, Math.min(limit, REPLY_ROWS_MAX)) };
+  const { data } = await connection.callLoaded(name, (client) => client.query({ ...request, ...bound }));
   return data;
 }
 

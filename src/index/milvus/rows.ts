@@ -19,6 +19,9 @@ export function* rowsOf(generations: readonly IndexedGeneration[]): Generator<Ro
         document_id: chunk.documentId,
         generation: chunk.generation,
         chunk_index: chunk.chunkIndex,
+        collection_id: chunk.collectionId,
+        privacy_level: chunk.privacyLevel,
+        event_time: chunk.eventTimeMs,
         is_boilerplate: locator.includes(BOILERPLATE),
         hash: hashOf(chunk.chunkId),
         text: cut(chunk.text),
@@ -33,8 +36,19 @@ export function* rowsOf(generations: readonly IndexedGeneration[]): Generator<Ro
 /** Make the row that holds the version of a collection. */
 export function versionRow(version: number): RowData {
   return {
-    ...{ chunk_id: VERSION_KEY, document_id: VERSION_KEY, generation: 0, chunk_index: version, is_boilerplate: false },
-    ...{ hash: 0, text: [], locator: [], tokens: '', vector: Array.from({ length: INDEX_DIMENSIONS }, () => 0) },
+    chunk_id: VERSION_KEY,
+    document_id: VERSION_KEY,
+    generation: 0,
+    chunk_index: version,
+    collection_id: null,
+    privacy_level: 0,
+    event_time: null,
+    is_boilerplate: false,
+    hash: 0,
+    text: [],
+    locator: [],
+    tokens: '',
+    vector: Array.from({ length: INDEX_DIMENSIONS }, () => 0),
   };
 }
 

@@ -1,9 +1,11 @@
 import { BucketFaults } from '../../documents/bucket-faults.ts';
+import type { Engine } from '../../documents/schema.ts';
 import { lockBucketPolicy } from '../../documents/store.ts';
 import { AppError } from '../../platform/errors.ts';
 import type { Logger } from '../../platform/logger.ts';
 import { inTransaction, type Sql } from '../../platform/postgres.ts';
 import type { BuildAhead, ChunkIndex } from '../chunk-index.ts';
+import { firstTableName } from '../engines.ts';
 import { getIndexTable } from '../index-store.ts';
 import { inPages } from './in-pages.ts';
 import { KEEP_VERSIONS_MS } from './keep-versions.ts';
@@ -35,8 +37,8 @@ export interface ChoreContext extends TableContext {
  * Make the name of the table that replaces a bucket's present one. It begins with the bucket's id, so that it can be
  * dropped with the bucket.
  */
-export function nextTableName(bucketId: string, runId: string): string {
-  return `${bucketId}_${runId}`;
+export function nextTableName(bucketId: string, runId: string, engine: Engine): string {
+  return `${firstTableName(bucketId, engine)}_${runId}`;
 }
 
 /**
