@@ -16,6 +16,7 @@ import {
   EditBucket,
   EditedBucket,
 } from '../../src/documents/schema.ts';
+import { MoveBody, type MoveJobs, MoveReply, queueMove } from '../../src/ingest/reindex/move-job.ts';
 import { queueReembed, ReembedBody, type ReembedJobs, ReembedReply } from '../../src/ingest/reindex/reembed-job.ts';
 import type { Config } from '../../src/platform/config.ts';
 import type { Sql } from '../../src/platform/postgres.ts';
@@ -33,7 +34,7 @@ const BucketParams = z.object({ bucket: z.string().min(1).describe('id or name')
  */
 export function bucketRoutes(
   sql: Sql,
-  { config, reembed }: { readonly config: Pick<Config, 'index'>; readonly reembed: ReembedJobs },
+  { config, reembed }: { readonly config: Pick<Config, 'index'>; readonly reembed: MoveJobs },
   purge: () => void,
 ): Route[] {
   return [
@@ -119,8 +120,34 @@ export function bucketRoutes(
       },
     }),
     reembedRoute(reembed),
+    moveRoute(reembed),
     ...collectionRoutes(sql),
   ];
+}
+
+function moveRoute(context: MoveJobs): Route {
+  return defineRoute({
+    method: 'POST',
+    path: '/v1/buckets/:bucket/move',
+    operationId: 'moveBucketIndex',
+    summary: 'Move the search index of a bucket to another engine, while searches go on',
+    access: 'buckets:manage',
+    errors: 'detail',
+    reads: 'json',
+    bodyLimitBytes: SMALL_BODY_BYTES_MAX,
+    idempotent: true,
+    params: BucketParams,
+    body: MoveBody,
+    responses: {
+      202: { description: 'The job that does it', schema: MoveReply },
+      200: { description: 'A dry run, or nothing was left to do', schema: MoveReply },
+    },
+    async handle({ caller, params, body }) {
+      const request = { bucket: params.bucket, engine: body.engine };
+      const reply = await queueMove(context, caller, request, { dryRun: body.dry_run });
+      return { status: reply.job_id === null ? 200 : 202, body: reply };
+    },
+  });
 }
 
 function reembedRoute(context: ReembedJobs): Route {

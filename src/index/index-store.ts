@@ -53,6 +53,11 @@ export async function findEngine(sql: Sql, bucketId: string): Promise<Engine> {
   return (row?.['engine'] as Engine | null | undefined) ?? 'lance';
 }
 
+/** Record the engine that holds the index of a bucket. */
+export async function updateEngine(sql: Sql, bucketId: string, engine: Engine): Promise<void> {
+  await sql`UPDATE buckets SET engine = ${engine === 'lance' ? null : engine} WHERE id = ${bucketId}`;
+}
+
 /** Return the name of the table that the next rows of a bucket go into. */
 export async function nameOfTable(sql: Sql, bucketId: string): Promise<string> {
   const own = await getIndexTable(sql, bucketId);

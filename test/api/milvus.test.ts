@@ -168,4 +168,92 @@ describe.skipIf(!milvusAvailable())('a bucket on Milvus', () => {
     },
     MS_MAX,
   );
+
+  const move = (bucket: string, engine: string, dry_run = false) =>
+    test.call('POST', `/v1/buckets/${bucket}/move`, { key, json: { engine, dry_run } });
+  const engineNow = async (bucket: string) => {
+    const { body } = await test.call('GET', `/v1/buckets/${bucket}`, { key });
+    const [row] = await test.appliance.sql`
+      SELECT coalesce(table_name, bucket_id) AS name FROM index_tables WHERE bucket_id = ${bucket}`;
+    return [body.engine, row === undefined ? null : engineOf(row['name'])];
+  };
+  const jobDone = (id: string) =>
+    until(
+      async () => {
+        const [job] = await test.appliance.sql`SELECT status, error_message FROM jobs WHERE id = ${id}`;
+        if (job?.['status'] === 'failed') throw new Error(String(job['error_message']));
+        return job?.['status'] === 'ready';
+      },
+      { withinMs: MS_MAX },
+    );
+
+  it(
+    'is moved to Milvus and back while it is searched and written to',
+    async () => {
+      const { body } = await test.call('POST', '/v1/buckets', { key, json: { name: 'moved' } });
+      const bucket = body.id;
+      const names = Array.from({ length: 30 }, (_, nth) => `Warbler${nth}`);
+      const ids = await Promise.all(names.map((name) => upload(bucket, `${name}. The ${name} sings in reeds.`)));
+      for (const id of ids) await ready(bucket, id);
+      const deleted = ids.pop() as string;
+      for (const engine of ['milvus', 'lance']) {
+        expect((await move(bucket, engine, true)).body).toMatchObject({ job_id: null, dry_run: true, engine });
+        const { status, body: reply } = await move(bucket, engine);
+        expect([status, typeof reply.job_id]).toEqual([202, 'string']);
+        let isDone = false;
+        const done = jobDone(reply.job_id).finally(() => {
+          isDone = true;
+        });
+        if (engine === 'milvus') await test.call('DELETE', `/v1/buckets/${bucket}/documents/${deleted}`, { key });
+        const added = await upload(bucket, `Bunting. The bunting sings on ${engine}.`);
+        for (let nth = 0; !isDone; nth = (nth + 1) % ids.length) {
+          expect((await found(bucket, `${names[nth]}`, { mode: 'keyword' }))[0]).toBe(ids[nth]);
+        }
+        await done;
+        await ready(bucket, added);
+        ids.push(added);
+        names.push('Bunting');
+        expect(await engineNow(bucket)).toEqual([engine, engine]);
+        const json = { query: 'sings', mode: 'keyword', top_k: 50 };
+        const { body: all } = await test.call('POST', `/v2/buckets/${bucket}/search`, { key, json });
+        const shown = all.results.map((result: { document_id: string }) => result.document_id);
+        expect(shown.toSorted()).toEqual(ids.toSorted());
+        expect((await move(bucket, engine)).body.job_id).toBeNull();
+      }
+    },
+    3 * MS_MAX,
+  );
+
+  it(
+    'is moved once Milvus answers again, and is searched on LanceDB until then',
+    async () => {
+      const { body } = await test.call('POST', '/v1/buckets', { key, json: { name: 'waiting' } });
+      const id = await upload(body.id, 'Bittern. The bittern booms.');
+      await ready(body.id, id);
+      await milvus.kill();
+      const { body: reply } = await move(body.id, 'milvus');
+      const { sql } = test.appliance;
+      await until(async () => (await sql`SELECT 1 FROM reprojections WHERE bucket_id = ${body.id}`).length > 0);
+      expect(await found(body.id, 'bittern')).toEqual([id]);
+      expect((await move(body.id, 'milvus')).status).toBe(409);
+      await milvus.start();
+      await jobDone(reply.job_id);
+      expect(await engineNow(body.id)).toEqual(['milvus', 'milvus']);
+      expect(await found(body.id, 'bittern')).toEqual([id]);
+    },
+    2 * MS_MAX,
+  );
+
+  it(
+    'takes another engine at once before anything is indexed',
+    async () => {
+      const bucket = await create('empty');
+      expect((await move(bucket, 'lance')).body).toMatchObject({ job_id: null, engine: 'lance' });
+      expect(await engineNow(bucket)).toEqual(['lance', null]);
+      const id = await upload(bucket, 'Avocet. The avocet wades.');
+      await ready(bucket, id);
+      expect(await engineNow(bucket)).toEqual(['lance', 'lance']);
+    },
+    MS_MAX,
+  );
 });

@@ -153,7 +153,8 @@ export class Reindexing {
     const aim = { kind, bucketId, origin, jobId: this.#options.jobId ?? null };
     const resumed = await resumeReindexRun(sql, aim);
     const id = newId('rpj');
-    const run = resumed ?? this.#newRun(nextTableName(bucketId, id, await findEngine(sql, bucketId)), id);
+    const engine = this.#plan.engine ?? (await findEngine(sql, bucketId));
+    const run = resumed ?? this.#newRun(nextTableName(bucketId, id, engine), id);
     if (resumed) await this.#takeOver(resumed);
     else await inTransaction(sql, (tx) => startReindexRun(tx, run));
     this.#indexes = buildIndexesAhead(this.#context, run, this.#plan.chunks);
