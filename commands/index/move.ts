@@ -33,7 +33,7 @@ export default class IndexMove extends BaseCommand {
 
   async run(): Promise<unknown> {
     const { flags } = await this.parse(IndexMove);
-    const request = { bucket: flags.bucket, engine: flags.engine, dry_run: flags['dry-run'] };
+    const request = { bucket: flags.bucket, engine: flags.engine, dry_run: flags['dry-run'] === true };
     return this.withSession(flags, async (session, signal) => {
       const reply = await session.call('index.move', request);
       const { from_engine: from, engine, chunks } = reply;
