@@ -1,5 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { engineOf } from '../../src/index/engines.ts';
+import { dropReindexRun, startReindexRun } from '../../src/index/writing/reindex-store.ts';
+import { nextTableName } from '../../src/index/writing/replace-table.ts';
+import { newId } from '../../src/platform/ids.ts';
+import { inTransaction } from '../../src/platform/postgres.ts';
 import { openTestApi, type TestApi } from '../support/api.ts';
 import { milvusAvailable, startMilvus, type TestMilvus } from '../support/milvus.ts';
 import { until } from '../support/until.ts';
@@ -253,6 +257,27 @@ describe.skipIf(!milvusAvailable())('a bucket on Milvus', () => {
       const id = await upload(bucket, 'Avocet. The avocet wades.');
       await ready(bucket, id);
       expect(await engineNow(bucket)).toEqual(['lance', 'lance']);
+    },
+    MS_MAX,
+  );
+
+  it(
+    'leaves nothing of a run that was given up: its half-built collection is swept',
+    async () => {
+      const { sql, search: context } = test.appliance;
+      const { body } = await test.call('POST', '/v1/buckets', { key, json: { name: 'given-up' } });
+      const id = newId('rpj');
+      const name = nextTableName(body.id, id, 'milvus');
+      const run = { id, bucketId: body.id, kind: 'rebuild', tableName: name, origin: null, jobId: null } as const;
+      await inTransaction(sql, (tx) => startReindexRun(tx, run));
+      await context.milvus?.version(name);
+      expect(await context.milvus?.statistics({ name, version: 1 })).toMatchObject({ rows: 0 });
+      await inTransaction(sql, (tx) => dropReindexRun(tx, body.id));
+      await sql`UPDATE retired_index_tables SET retired_at = now() - interval '1 day' WHERE bucket_id = ${body.id}`;
+      const sweep = test.appliance.chores().find((chore) => chore.name === 'removal of replaced index tables');
+      await sweep?.run(new AbortController().signal);
+      expect(await context.milvus?.open([{ name, version: 1 }])).toBeNull();
+      expect(await sql`SELECT 1 FROM retired_index_tables WHERE bucket_id = ${body.id}`).toHaveLength(0);
     },
     MS_MAX,
   );

@@ -15,6 +15,7 @@ test('encoded terms are words of small letters and digits, and are decoded as th
     '냉각수 펌프의 씰을 매년 교체한다',
     'ปั๊มน้ำ 冷却ポンプ',
     'zebra z0041 𝒳',
+    '',
   ];
   for (const text of texts) {
     const tokens = analyse(text).join(' ');

@@ -14,8 +14,8 @@ const LOADED = 'LoadStateLoaded';
 const NO_INDEX = 700;
 
 /**
- * Key of the row of a collection that holds its version in `chunk_index`. Its vector is zero and its text is empty, so
- * no query matches it. Its generation is 0, which no chunk has.
+ * Key of the row of a collection that holds its version in `chunk_index`. Its vector is zero and it has no terms, so no
+ * query matches it. Its generation is 0, which no chunk has.
  */
 export const VERSION_KEY = 'version';
 
@@ -54,6 +54,8 @@ const INDEXES: readonly Omit<CreateIndexSimpleReq, 'collection_name'>[] = [
   { field_name: 'terms', index_type: 'SPARSE_INVERTED_INDEX', metric_type: 'BM25', params: BM25 },
   // For unit vectors this equals cosine.
   { field_name: 'vector', index_type: 'AUTOINDEX', metric_type: 'IP', params: {} },
+  // By these, rows are filtered, removed and sampled.
+  ...['document_id', 'generation', 'hash'].map((field_name) => ({ field_name, index_type: 'INVERTED' })),
 ];
 
 /** Collections of a Milvus: one for each table. */

@@ -3,6 +3,8 @@ import { hashOf } from '../row-sample.ts';
 
 /** Maximum length of a text field of Milvus. */
 export const TEXT_BYTES_MAX = 65_535;
+/** Code of a chunk without terms, which no term has: full text of a collection may not be empty. */
+export const NO_TERMS = 'z';
 /** Weights of terms are multiples of this part. */
 const WEIGHT_PARTS = 10;
 
@@ -20,6 +22,7 @@ export function encodeTerm(term: string): string {
  * terms beyond, which only chunks of more than a thousand tokens have.
  */
 export function encodeTerms(tokens: string): string {
+  if (tokens === '') return NO_TERMS;
   const encoded = tokens.split(' ').map(encodeTerm).join(' ');
   if (encoded.length <= TEXT_BYTES_MAX) return encoded;
   return encoded.slice(0, encoded.lastIndexOf(' ', TEXT_BYTES_MAX));
@@ -27,6 +30,7 @@ export function encodeTerms(tokens: string): string {
 
 /** Decode terms that `encodeTerms` encoded. */
 export function decodeTerms(encoded: string): string {
+  if (encoded === NO_TERMS) return '';
   return encoded.replace(/z([0-9a-f]{4})/g, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
 }
 

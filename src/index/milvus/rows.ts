@@ -4,7 +4,7 @@ import { BOILERPLATE } from '../boilerplate.ts';
 import type { IndexedGeneration } from '../chunk-index.ts';
 import { hashOf } from '../row-sample.ts';
 import { VERSION_KEY } from './collections.ts';
-import { encodeTerms } from './encode-terms.ts';
+import { encodeTerms, NO_TERMS } from './encode-terms.ts';
 
 /** Length of a piece of text in UTF-16 units, each of which takes at most three bytes. */
 const PIECE_UNITS_MAX = 20_000;
@@ -47,7 +47,7 @@ export function versionRow(version: number): RowData {
     hash: 0,
     text: [],
     locator: [],
-    tokens: '',
+    tokens: NO_TERMS,
     vector: Array.from({ length: INDEX_DIMENSIONS }, () => 0),
   };
 }
