@@ -8,6 +8,7 @@ import type { Service } from '../../src/platform/lifecycle.ts';
 import { openTestAppliance, type TestAppliance } from '../support/appliance.ts';
 import type { TestMilvus } from '../support/milvus.ts';
 import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts';
+import { until } from '../support/until.ts';
 import { BUCKETS, type CallerName, COLLECTIONS, NODES } from './operations.ts';
 import { AUTH_LEVELS } from './state.ts';
 
@@ -125,6 +126,11 @@ export async function openInstallation(milvus: TestMilvus | null = null): Promis
       killing = before.then(async () => {
         await milvus?.kill();
         await milvus?.start();
+        // A node may wait some seconds before it connects again.
+        for (const { search } of nodes) {
+          const reaches = async () => (await search.milvus?.probe().catch(() => 'down')) !== 'down';
+          await until(reaches, { what: 'the second engine' });
+        }
       });
       await killing;
     },
