@@ -45,7 +45,7 @@ export default class Serve extends BaseCommand {
       flags,
       async (appliance) => {
         if (appliance.access.isNew) note(`created a new installation in ${dataDir}`);
-        appliance.search.prepare();
+        await appliance.search.prepare();
         const { apiService } = await import('../server/api-service.ts');
         const { metricsListener } = await import('../src/appliance/metrics-listener.ts');
         const { runServices, serviceGroup } = await import('../src/platform/lifecycle.ts');

@@ -181,7 +181,7 @@ export function apiRoutes(
     ...meRoutes(sql),
     ...signInRoutes(appliance),
     ...callerRoutes(appliance),
-    ...bucketRoutes(sql, appliance.ingest.reembed, purge),
+    ...bucketRoutes(sql, { config: appliance.config, reembed: appliance.ingest.reembed }, purge),
     ...rehearsalRoutes(rehearsalContext(appliance)),
     ...vectorImportRoutes(appliance.ingest.imports, shared),
     ...synonymRoutes(sql),

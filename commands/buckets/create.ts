@@ -1,12 +1,14 @@
-import { Args } from '@oclif/core';
+import { Args, Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
 import { orgFlag } from '../../src/cli/flags.ts';
+import { ENGINES } from '../../src/documents/engines.ts';
 
 export default class BucketsCreate extends BaseCommand {
   static override description = 'Create a bucket: a named set of documents that is searched as one.';
   static override examples = [
     '<%= config.bin %> buckets create manuals',
     '<%= config.bin %> buckets create manuals --org acme --json',
+    '<%= config.bin %> buckets create archive --engine milvus',
   ];
   static override args = {
     name: Args.string({
@@ -15,11 +17,24 @@ export default class BucketsCreate extends BaseCommand {
       ignoreStdin: true,
     }),
   };
-  static override flags = { org: orgFlag };
+  static override flags = {
+    org: orgFlag,
+    engine: Flags.option({
+      options: ENGINES,
+      description: 'engine of the search index; milvus needs the setting index.milvus',
+      default: 'lance',
+      env: 'SERVICE_ENGINE',
+    })(),
+  };
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(BucketsCreate);
-    const bucket = await this.call(flags, 'buckets.create', { name: args.name }, { name: 'NAME' });
+    const bucket = await this.call(
+      flags,
+      'buckets.create',
+      { name: args.name, engine: flags.engine },
+      { name: 'NAME' },
+    );
     this.log(`created bucket ${bucket.name} (${bucket.id})`);
     return bucket;
   }

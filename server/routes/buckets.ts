@@ -5,6 +5,7 @@ import {
   deleteBucket,
   findBucket,
   listCollections,
+  requireEngine,
 } from '../../src/documents/buckets.ts';
 import { editBucket } from '../../src/documents/edit-bucket.ts';
 import {
@@ -15,7 +16,9 @@ import {
   EditBucket,
   EditedBucket,
 } from '../../src/documents/schema.ts';
+import { MoveBody, type MoveJobs, MoveReply, queueMove } from '../../src/ingest/reindex/move-job.ts';
 import { queueReembed, ReembedBody, type ReembedJobs, ReembedReply } from '../../src/ingest/reindex/reembed-job.ts';
+import type { Config } from '../../src/platform/config.ts';
 import type { Sql } from '../../src/platform/postgres.ts';
 import { BucketDetails, getBucketDetails, ListedBucket, listBucketsWithModels } from '../../src/search/bucket-model.ts';
 import { SMALL_BODY_BYTES_MAX } from '../body/body-limits.ts';
@@ -29,7 +32,11 @@ const BucketParams = z.object({ bucket: z.string().min(1).describe('id or name')
  * Make the routes of buckets and their collections.
  * @param purge starts to remove marked data and continues after the reply
  */
-export function bucketRoutes(sql: Sql, reembed: ReembedJobs, purge: () => void): Route[] {
+export function bucketRoutes(
+  sql: Sql,
+  { config, reembed }: { readonly config: Pick<Config, 'index'>; readonly reembed: MoveJobs },
+  purge: () => void,
+): Route[] {
   return [
     defineRoute({
       method: 'POST',
@@ -44,7 +51,10 @@ export function bucketRoutes(sql: Sql, reembed: ReembedJobs, purge: () => void):
       idempotent: true,
       body: CreateBucket,
       responses: { 201: { description: 'The bucket', schema: BucketView } },
-      handle: async ({ caller, body }) => ({ status: 201, body: await createBucket(editQueries(sql), caller, body) }),
+      async handle({ caller, body }) {
+        requireEngine(body.engine, config);
+        return { status: 201, body: await createBucket(editQueries(sql), caller, body) };
+      },
     }),
     defineRoute({
       method: 'GET',
@@ -110,8 +120,34 @@ export function bucketRoutes(sql: Sql, reembed: ReembedJobs, purge: () => void):
       },
     }),
     reembedRoute(reembed),
+    moveRoute(reembed),
     ...collectionRoutes(sql),
   ];
+}
+
+function moveRoute(context: MoveJobs): Route {
+  return defineRoute({
+    method: 'POST',
+    path: '/v1/buckets/:bucket/move',
+    operationId: 'moveBucketIndex',
+    summary: 'Move the search index of a bucket to another engine, while searches go on',
+    access: 'buckets:manage',
+    errors: 'detail',
+    reads: 'json',
+    bodyLimitBytes: SMALL_BODY_BYTES_MAX,
+    idempotent: true,
+    params: BucketParams,
+    body: MoveBody,
+    responses: {
+      202: { description: 'The job that does it', schema: MoveReply },
+      200: { description: 'A dry run, or nothing was left to do', schema: MoveReply },
+    },
+    async handle({ caller, params, body }) {
+      const request = { bucket: params.bucket, engine: body.engine };
+      const reply = await queueMove(context, caller, request, { dryRun: body.dry_run });
+      return { status: reply.job_id === null ? 200 : 202, body: reply };
+    },
+  });
 }
 
 function reembedRoute(context: ReembedJobs): Route {

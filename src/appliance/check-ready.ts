@@ -23,6 +23,7 @@ interface Parts {
   readonly sql: Sql;
   readonly objects: Objects;
   readonly chunks: { probe(): Promise<void> };
+  readonly milvus: { probe(): Promise<void> } | null;
   readonly redis: RedisConnection | null;
   /** Directory of an index on disk, or null. */
   readonly indexDirectory: string | null;
@@ -73,26 +74,30 @@ export function readinessCheck(parts: Parts): () => Promise<Readiness> {
   };
 }
 
-async function examineParts({ sql, objects, chunks, redis }: Parts, truncated: number): Promise<Readiness> {
+async function examineParts({ sql, objects, chunks, milvus, redis }: Parts, truncated: number): Promise<Readiness> {
   const checks: Record<string, string> = {};
   const latency_ms: Record<string, number> = {};
-  const check = async (name: string, probe: (signal: AbortSignal) => Promise<unknown>) => {
+  const check = async (name: string, probe: (signal: AbortSignal) => Promise<unknown>, into = checks) => {
     const signal = AbortSignal.timeout(PROBE_MS_MAX);
     const startedMs = performance.now();
     try {
       await Promise.race([probe(signal), rejectOnAbort(signal)]);
-      checks[name] = 'ok';
+      into[name] = 'ok';
       latency_ms[name] = Math.round((performance.now() - startedMs) * 10) / 10;
     } catch (error) {
-      checks[name] = error instanceof AppError ? error.message : signal.aborted ? 'does not answer' : 'fails';
+      into[name] = error instanceof AppError ? error.message : signal.aborted ? 'does not answer' : 'fails';
     }
   };
+  const others: Record<string, string> = {};
   await Promise.all([
+    milvus && check('milvus', () => milvus.probe(), others),
     check('database', () => pingServer(sql)),
     check('objects', (signal) => probeObjects(objects, signal)),
     check('index', () => chunks.probe()),
   ]);
   if (Object.values(checks).some((state) => state !== 'ok')) return { status: 'down', checks, latency_ms };
+  // The buckets of LanceDB work without Milvus.
+  Object.assign(checks, others);
   // Everything works without Redis. Hosts only share less state.
   if (redis !== null) checks['redis'] = redis.isReady ? 'ok' : 'is not reachable';
   // The other buckets work.

@@ -69,6 +69,7 @@ export async function completeAppliance(installation: Installation): Promise<App
     checkReady: readinessCheck({
       ...parts,
       chunks: search.chunks,
+      milvus: search.milvus,
       indexDirectory: config.index.storage === 's3' ? null : indexDirectory(config),
     }),
     close: () => installation.close(),

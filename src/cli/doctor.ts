@@ -8,6 +8,7 @@ import { embedByWords } from '../embedding/providers/local-provider.ts';
 import { openProvider } from '../embedding/providers/open-provider.ts';
 import { findTruncated } from '../index/lance/find-truncated.ts';
 import { indexDirectory, openTables } from '../index/lance/open-tables.ts';
+import { MilvusIndex } from '../index/milvus/milvus-index.ts';
 import { Catalog, LEXICAL_ID } from '../models/catalog.ts';
 import type { AnswerSettings } from '../platform/answer-settings.ts';
 import type { Config } from '../platform/config.ts';
@@ -23,6 +24,7 @@ import { mapPostgresError, type Sql } from '../platform/postgres.ts';
 import type { RerankSettings } from '../platform/provider-settings.ts';
 import { openRedis } from '../platform/redis.ts';
 import type { RedisSettings } from '../platform/redis-settings.ts';
+import type { MilvusSettings } from '../platform/storage-settings.ts';
 import { openThreads } from '../platform/threads.ts';
 import { VendorReranker } from '../rerank/vendor-reranker.ts';
 import { describeCalibration } from './describe-calibration.ts';
@@ -307,6 +309,8 @@ async function* examineStorage(config: Config, logger: Logger): AsyncGenerator<C
         : null;
     yield (config.index.storage === 's3' && onUnusable('index')) || (await check('index', () => tryIndex(config)));
     yield await examineIndexFiles(config);
+    const { milvus } = config.index;
+    yield milvus === null ? notConfigured('milvus') : await check('milvus', () => tryMilvus(milvus));
     if (s3 === null) yield notConfigured('s3');
     else yield onUnusable('s3') ?? (await check('s3', async () => tryConditionalWrites(config, await open())));
   } finally {
@@ -333,6 +337,18 @@ async function tryIndex(config: Config): Promise<string> {
     return `on ${config.index.storage}, opened in ${(performance.now() - beganMs).toFixed(1)} ms`;
   } finally {
     await tables.close();
+  }
+}
+
+/** Check that the Milvus of some buckets answers, and has a version that the service works with. */
+async function tryMilvus(settings: MilvusSettings): Promise<string> {
+  const index = new MilvusIndex(settings);
+  const beganMs = performance.now();
+  try {
+    await index.probe();
+    return `at ${settings.url}, answered in ${(performance.now() - beganMs).toFixed(1)} ms`;
+  } finally {
+    await index.close();
   }
 }
 

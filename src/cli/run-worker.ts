@@ -19,7 +19,7 @@ export async function runWorker(
   // Lower the priority only once the database is open, since an embedded database also serves requests.
   if (!lowerPriority()) appliance.logger.debug('the priority of this process was not lowered');
   // Bulk jobs and batches touch no index, and the library of the index takes tens of megabytes.
-  if (options.kind === 'ingest') appliance.search.prepare();
+  if (options.kind === 'ingest') await appliance.search.prepare();
   appliance.objects.prepare();
   await appliance.embedding.prepare();
   await runServices([metricsListener(appliance), appliance.jobs.recovery(), worker], {

@@ -7,16 +7,23 @@ import { AppError, forbidden, invalidRequest } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
 import { isUniqueViolation, type Sql } from '../platform/postgres.ts';
 import { markBucketDeleting, markBucketDocuments } from './deletion-store.ts';
-import type { BucketPolicy, BucketView, CollectionView } from './schema.ts';
+import type { BucketPolicy, BucketView, CollectionView, Engine } from './schema.ts';
 import * as store from './store.ts';
 
 export { findBucket, listBuckets, listCollections } from './store.ts';
+
+/** Refuse an engine that this installation has no access to. @throws AppError `engine_not_configured` (400) */
+export function requireEngine(engine: Engine, { index }: { readonly index: { readonly milvus: unknown } }): void {
+  if (engine === 'lance' || index.milvus !== null) return;
+  const message = `the engine ${engine} is not configured; set index.milvus.url, or leave the engine out`;
+  throw invalidRequest(message, 'engine', 'engine_not_configured');
+}
 
 /** @throws AppError `bucket_exists` or `too_many_buckets` (409) */
 export async function createBucket(
   sql: Sql,
   caller: Pick<Caller, 'orgId' | 'actor'>,
-  bucket: { name: string; policy: BucketPolicy },
+  bucket: { name: string; policy: BucketPolicy; engine?: Engine },
 ): Promise<BucketView> {
   try {
     return await sql.begin((tx) => addBucket(tx, caller, bucket));
@@ -34,7 +41,7 @@ export async function createBucket(
 export async function addBucket(
   tx: Sql,
   caller: Pick<Caller, 'orgId' | 'actor'>,
-  bucket: { name: string; policy: BucketPolicy },
+  bucket: { name: string; policy: BucketPolicy; engine?: Engine },
 ): Promise<BucketView> {
   const view = await store.insertBucket(tx, caller.orgId, { id: newId('bkt'), ...bucket });
   await checkRowLimit(tx, caller.orgId, 'buckets');

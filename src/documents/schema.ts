@@ -2,6 +2,7 @@ import { z } from 'zod';
 import { isPlainName, PLAIN_NAME_RULE } from '../platform/printable.ts';
 import { textInteger } from '../platform/zod-integers.ts';
 import { AccessInput, AccessView } from './access-list.ts';
+import { ENGINES } from './engines.ts';
 import { UserMetadata } from './user-metadata.ts';
 
 const timestamp = z.iso.datetime();
@@ -30,9 +31,13 @@ export const BucketPolicy = z.object({
 });
 export type BucketPolicy = z.output<typeof BucketPolicy>;
 
+export const Engine = z.enum(ENGINES);
+export type Engine = z.output<typeof Engine>;
+
 export const CreateBucket = z.object({
   name: BucketName,
   policy: BucketPolicy.omit({ default_access: true }).prefault({}),
+  engine: Engine.default('lance').describe('engine of the search index; milvus needs the setting index.milvus'),
 });
 
 /** `PATCH /v1/buckets/{bucket}`; omitted fields stay as they are. */
@@ -55,6 +60,7 @@ export const BucketView = z
     id: z.string(),
     name: z.string(),
     policy: BucketPolicy,
+    engine: Engine.describe('engine of the search index'),
     document_count: z.int().optional(),
     created_at: timestamp,
     updated_at: timestamp,

@@ -2,7 +2,7 @@ import type { Caller } from '../access/caller.ts';
 import { notFound } from '../platform/errors.ts';
 import type { Sql, SqlFragment } from '../platform/postgres.ts';
 import { accessOf } from './access-list.ts';
-import type { BucketPolicy, BucketView, CollectionView, DocumentStatus, DocumentView } from './schema.ts';
+import type { BucketPolicy, BucketView, CollectionView, DocumentStatus, DocumentView, Engine } from './schema.ts';
 import { hidesFrom, readsEverything, visibleTo } from './visibility.ts';
 
 type Row = Record<string, unknown>;
@@ -10,11 +10,12 @@ type Row = Record<string, unknown>;
 export async function insertBucket(
   sql: Sql,
   orgId: string,
-  bucket: { id: string; name: string; policy: BucketPolicy },
+  bucket: { id: string; name: string; policy: BucketPolicy; engine?: Engine },
 ): Promise<BucketView> {
+  const engine = bucket.engine === 'lance' ? null : (bucket.engine ?? null);
   const [row] = await sql`
-    INSERT INTO buckets (id, org_id, name, policy)
-    VALUES (${bucket.id}, ${orgId}, ${bucket.name}, ${sql.json(bucket.policy)}) RETURNING *`;
+    INSERT INTO buckets (id, org_id, name, policy, engine)
+    VALUES (${bucket.id}, ${orgId}, ${bucket.name}, ${sql.json(bucket.policy)}, ${engine}) RETURNING *`;
   return toBucket(row as Row);
 }
 
@@ -127,7 +128,7 @@ export async function findCollection(sql: Sql, orgId: string, bucketId: string, 
  */
 export async function lockBucketPolicy(sql: Sql, orgId: string, bucketId: string): Promise<BucketView> {
   const [row] = await sql`
-    SELECT id, name, policy, created_at, updated_at FROM buckets
+    SELECT id, name, policy, engine, created_at, updated_at FROM buckets
     WHERE org_id = ${orgId} AND id = ${bucketId} AND deleting_at IS NULL FOR SHARE`;
   if (!row) throw notFound('bucket', bucketId);
   return toBucket(row as Row);
@@ -257,6 +258,7 @@ function toBucket(row: Row): BucketView {
     id: row['id'] as string,
     name: row['name'] as string,
     policy: row['policy'] as BucketPolicy,
+    engine: (row['engine'] as Engine | null) ?? 'lance',
     created_at: (row['created_at'] as Date).toISOString(),
     updated_at: (row['updated_at'] as Date).toISOString(),
   };

@@ -40,6 +40,9 @@ export interface ChunkIndex {
   /** Read the terms of the chunks of generations, in any order. */
   readTokens(table: TableVersion, generations: readonly number[]): AsyncIterable<ChunkTokens>;
 
+  /** Read whole chunks of generations with their vectors, a bounded number at a time and in any order. */
+  readGenerations(table: TableVersion, generations: readonly number[]): AsyncIterable<IndexedGeneration>;
+
   /** Count the chunks of each generation in the latest version of a table. */
   countByGeneration(table: string): Promise<Map<number, number>>;
 

@@ -1,8 +1,10 @@
+import type { Engine } from '../documents/schema.ts';
 import type { VectorOrigin } from '../embedding/model-choice.ts';
 import { isInProgress } from '../jobs/state-store.ts';
 import { LEXICAL_ID } from '../models/catalog.ts';
 import type { Sql, SqlFragment } from '../platform/postgres.ts';
 import { KEYWORD_ONLY, modelOfSpace } from '../projection/projections.ts';
+import { firstTableName } from './engines.ts';
 import { isRunAlive } from './writing/reindex-store.ts';
 
 /** Weights of the legs of a search. Only their ratio matters. */
@@ -43,6 +45,23 @@ export async function getIndexTable(sql: Sql, bucketId: string): Promise<IndexTa
     SELECT coalesce(table_name, bucket_id) AS name, version, model, revision, space, leg_weights FROM index_tables
     WHERE bucket_id = ${bucketId}`;
   return row ? toIndexTable(row) : null;
+}
+
+/** Read the engine that holds the index of a bucket. */
+export async function findEngine(sql: Sql, bucketId: string): Promise<Engine> {
+  const [row] = await sql`SELECT engine FROM buckets WHERE id = ${bucketId}`;
+  return (row?.['engine'] as Engine | null | undefined) ?? 'lance';
+}
+
+/** Record the engine that holds the index of a bucket. */
+export async function updateEngine(sql: Sql, bucketId: string, engine: Engine): Promise<void> {
+  await sql`UPDATE buckets SET engine = ${engine === 'lance' ? null : engine} WHERE id = ${bucketId}`;
+}
+
+/** Return the name of the table that the next rows of a bucket go into. */
+export async function nameOfTable(sql: Sql, bucketId: string): Promise<string> {
+  const own = await getIndexTable(sql, bucketId);
+  return own?.name ?? firstTableName(bucketId, await findEngine(sql, bucketId));
 }
 
 export function toIndexTable(row: Readonly<Record<string, unknown>>): IndexTable {

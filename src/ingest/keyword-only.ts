@@ -1,4 +1,4 @@
-import { getIndexTable, lockIndexName } from '../index/index-store.ts';
+import { lockIndexName, nameOfTable } from '../index/index-store.ts';
 import { JobError } from '../jobs/lease.ts';
 import type { HeldJob } from '../jobs/store.ts';
 import { AppError } from '../platform/errors.ts';
@@ -32,11 +32,6 @@ export async function outageOf(
 ): Promise<Outage | null> {
   if (!isOutage(error) || !(await isUnfound(sql, orgId, documentId))) return null;
   return { error, tableName: await nameOfTable(sql, bucketId) };
-}
-
-/** Return the name of the table that the next rows of a bucket go into. */
-export async function nameOfTable(sql: Sql, bucketId: string): Promise<string> {
-  return (await getIndexTable(sql, bucketId))?.name ?? bucketId;
 }
 
 function isOutage(error: unknown): error is Error {

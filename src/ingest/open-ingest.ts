@@ -19,8 +19,9 @@ import type { ReadingContext } from './each-chunk.ts';
 import { openChildPool } from './extract/child-pool.ts';
 import { ingestOperations } from './job-operations.ts';
 import { DeferredVectors } from './reindex/deferred-vectors.ts';
+import type { MoveJobs } from './reindex/move-job.ts';
 import { reembedHandler } from './reindex/reembed-handler.ts';
-import { type ReembedJobs, reembedOperations } from './reindex/reembed-job.ts';
+import { reembedOperations } from './reindex/reembed-job.ts';
 import type { ReindexContext } from './reindex/reindex-bucket.ts';
 import { renewTermsChore } from './reindex/renew-terms.ts';
 import { retryChore } from './retry-failed.ts';
@@ -37,7 +38,7 @@ export interface Ingest {
   readonly reading: ReadingContext;
   readonly jobs: readonly JobDefinition[];
   /** Context for embedding a bucket by another model. */
-  readonly reembed: ReembedJobs;
+  readonly reembed: MoveJobs;
   /** Context for rebuilding the index of a bucket. */
   readonly reindex: ReindexContext;
   /** Create the service that calibrates models automatically. Only `service serve` runs it. */
@@ -47,7 +48,7 @@ export interface Ingest {
 }
 
 export function openIngest(context: {
-  readonly config: Pick<Config, 'limits' | 'plans' | 'workers' | 'projections'>;
+  readonly config: Pick<Config, 'index' | 'limits' | 'plans' | 'workers' | 'projections'>;
   readonly sql: Sql;
   readonly direct: Sql;
   readonly objects: Objects;
@@ -83,7 +84,7 @@ export function openIngest(context: {
     await context.localModels.refresh();
   };
   const reindex = { ...context.calibration, direct, chunks, index, projections, embedder };
-  const reembed = { sql, objects, projections, notifier, logger, ...context.embedding };
+  const reembed = { sql, direct, config, objects, projections, notifier, logger, ...context.embedding };
   return {
     imports: { sql, objects, notifier, logger, plans: config.plans, projections, catalog: backends.catalog },
     uploads: {

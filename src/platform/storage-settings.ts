@@ -51,6 +51,22 @@ export const storageSettings = {
   index: z
     .strictObject({
       storage: z.enum(['disk', 's3']).optional().describe('disk or s3 (default: s3 with a bucket, else disk)'),
+      milvus: z
+        .strictObject({
+          url: z
+            .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
+            .refine((url) => /^https?:\/\/[^/?#@]+\/?$/.test(url), 'must have no path, no query and no credentials')
+            .describe('address of the server, such as https://milvus.example:19530; https: with TLS'),
+          token: secret.optional().describe('API key, or USER:PASSWORD'),
+          database: z
+            .string()
+            .regex(/^[A-Za-z_][A-Za-z0-9_]{0,62}$/, 'is not the name of a database')
+            .default('default')
+            .describe('database that holds the collections of this installation, and nothing else'),
+          ca_file: z.string().min(1).optional().describe('file with the certificates of authorities (PEM) for https'),
+        })
+        .optional()
+        .describe('Milvus, for buckets that are created with the engine milvus'),
     })
     .prefault({})
     .describe('the search index'),
@@ -77,12 +93,22 @@ export interface AwsKeys {
   readonly sessionToken: Secret | null;
 }
 
+/** Access to a Milvus that holds the indexes of some buckets. */
+export interface MilvusSettings {
+  /** `http://` or `https://` (TLS), host and port. */
+  readonly url: string;
+  readonly token: Secret | null;
+  readonly database: string;
+  /** File of certificates of authorities; null for those of the system. */
+  readonly caFile: string | null;
+}
+
 export function storageConfigOf(file: StorageFile): {
   /** Settings of S3; null if the data directory holds the files. */
   objects: S3Settings | null;
   /** Access to buckets of the same store, such as that of backups. It is valid without `objects` too. */
   s3: Omit<S3Settings, 'bucket' | 'prefix'>;
-  index: { storage: 'disk' | 's3' };
+  index: { storage: 'disk' | 's3'; milvus: MilvusSettings | null };
 } {
   const { objects, index } = file;
   const { bucket } = objects;
@@ -91,8 +117,13 @@ export function storageConfigOf(file: StorageFile): {
   return {
     objects: bucket === undefined ? null : s3SettingsOf({ ...objects, bucket }),
     s3,
-    index: { storage: index.storage ?? (onS3 ? 's3' : 'disk') },
+    index: { storage: index.storage ?? (onS3 ? 's3' : 'disk'), milvus: milvusSettingsOf(index) },
   };
+}
+
+function milvusSettingsOf({ milvus }: StorageFile['index']): MilvusSettings | null {
+  if (milvus === undefined) return null;
+  return { url: milvus.url, token: milvus.token ?? null, database: milvus.database, caFile: milvus.ca_file ?? null };
 }
 
 /** Complete the settings of a bucket with their defaults. */

@@ -1,10 +1,13 @@
 import type { IndexRemoval } from '../documents/remove-documents.ts';
 import type { Embedding } from '../embedding/open-embedding.ts';
+import type { ChunkIndex } from '../index/chunk-index.ts';
 import { openTableCopies } from '../index/copies/open-copies.ts';
+import { IndexEngines } from '../index/index-engines.ts';
 import { openIndexMetrics } from '../index/index-metrics.ts';
 import { LanceIndex } from '../index/lance/lance-index.ts';
 import { loadLance } from '../index/lance/load-lance.ts';
 import { openTables } from '../index/lance/open-tables.ts';
+import { MilvusIndex } from '../index/milvus/milvus-index.ts';
 import type { DeletedTextAge } from '../index/writing/deleted-text-store.ts';
 import { expungeBucket, expungeDue } from '../index/writing/expunge-bucket.ts';
 import { IndexWriter } from '../index/writing/index-writer.ts';
@@ -12,6 +15,7 @@ import { sweepTables } from '../index/writing/replace-table.ts';
 import { type SweepCursor, sweepGenerations } from '../index/writing/sweep.ts';
 import type { Chore } from '../platform/chores.ts';
 import type { Config } from '../platform/config.ts';
+import { AppError } from '../platform/errors.ts';
 import type { FairGate } from '../platform/fair-gate.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { Metrics } from '../platform/metrics.ts';
@@ -41,15 +45,22 @@ const LOG_ROWS_SWEPT_MAX = 50_000;
 /** The search index: reading, writing and maintenance. */
 export interface Search extends SearchContext {
   readonly log: SearchLog;
-  readonly chunks: LanceIndex;
+  /** Tables of all engines. */
+  readonly chunks: ChunkIndex;
+  /** Tables of LanceDB. */
+  readonly lance: LanceIndex;
+  /** Tables on Milvus; null if none is configured. */
+  readonly milvus: MilvusIndex | null;
   readonly index: IndexWriter;
   readonly removal: IndexRemoval;
   readonly chores: (everyMs: number) => readonly Chore[];
   /**
-   * Load the modules that the first search or write needs, which takes some 200 ms. Servers and workers call this at
-   * their start.
+   * Load the modules that the first search or write needs, which takes some 200 ms, and check the version of Milvus.
+   * Servers and workers call this at their start.
+   *
+   * @throws AppError `index_engine_unsupported` for a Milvus that is too old
    */
-  prepare(): void;
+  prepare(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -69,7 +80,9 @@ export async function openSearch(context: {
   const tables = openTables(config);
   openIndexMetrics(metrics, sql);
   const copies = openTableCopies(config, { logger, metrics, onLargeRead: () => tables.releaseLarge() });
-  const chunks = new LanceIndex(tables, copies);
+  const lance = new LanceIndex(tables, copies);
+  const milvus = config.index.milvus === null ? null : new MilvusIndex(config.index.milvus);
+  const chunks = new IndexEngines({ lance, milvus });
   const documents = openDocumentCopies(config, { sql, logger, metrics });
   const index = new IndexWriter({ sql, direct, chunks, logger });
   const generations: SweepCursor = { after: null };
@@ -83,6 +96,8 @@ export async function openSearch(context: {
   return {
     sql,
     chunks,
+    lance,
+    milvus,
     embedder: embedding.embedder,
     reranker: context.rerankers.ofSearch,
     synonyms: new SynonymCache(),
@@ -122,9 +137,13 @@ export async function openSearch(context: {
       { name: 'removal of old search counts', everyMs, run: () => deleteOldSearchCounts(sql, COUNTS_DAYS) },
       { name: 'settling of abandoned indexes', everyMs, run: (signal) => index.settleAbandoned(signal) },
     ],
-    prepare() {
+    async prepare() {
       loadLance();
       copies?.prepare();
+      await milvus?.probe().catch((error: unknown) => {
+        if (error instanceof AppError && error.code === 'index_engine_unsupported') throw error;
+        logger.warn({ err: error }, 'Milvus is out of reach; its buckets cannot be searched until it answers');
+      });
     },
     async close() {
       await log.close();

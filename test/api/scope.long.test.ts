@@ -184,6 +184,7 @@ const SHOW_NOTHING: Readonly<Record<string, string>> = {
   getDocumentHistory: 'for people who see every document, by the matrix of routes and callers',
   reembedBucket: 'counts of the whole bucket, for callers that manage buckets',
   importVectors: 'documents that the caller may see, by test/api/vector-imports.test.ts',
+  moveBucketIndex: 'counts of the whole bucket, for callers that manage buckets',
   rehearseSwitch: 'for callers that see every document of the bucket, by test/api/rehearsals.test.ts',
   ...{
     createBucket: 'no documents yet',

@@ -112,10 +112,10 @@ it('a passage has the same relevance in every mode, in every search', async () =
 });
 
 it('relevance is the same from the table as from the copy in memory', async () => {
-  const levels = async (copies: typeof test.appliance.search.chunks.copies, query: string) => {
+  const levels = async (copies: typeof test.appliance.search.lance.copies, query: string) => {
     const request = SearchRequest.parse({ query });
     const { results } = await searchBucket(
-      { ...test.appliance.search, chunks: new LanceIndex(test.appliance.search.chunks.tables, copies) },
+      { ...test.appliance.search, chunks: new LanceIndex(test.appliance.search.lance.tables, copies) },
       test.operator,
       'default',
       request,
@@ -124,7 +124,7 @@ it('relevance is the same from the table as from the copy in memory', async () =
   };
   await untilSettled(test.appliance.sql, 'default');
   for (const query of ['warranty of the pump', 'grease', 'a page about mountains', 'AB-1234', '데이터베이스 연결']) {
-    const inMemory = await levels(test.appliance.search.chunks.copies, query);
+    const inMemory = await levels(test.appliance.search.lance.copies, query);
     expect(inMemory.size).toBeGreaterThan(0);
     expect(await levels(null, query)).toEqual(inMemory);
   }

@@ -67,17 +67,17 @@ it('words of synonyms are marked in the sentences of results', async () => {
 it('a search of the settled table finds synonyms with the scores of a search in memory', async () => {
   await put({ groups: GROUPS });
   await untilSettled(test.appliance.sql, 'ops');
-  const scores = async (copies: typeof test.appliance.search.chunks.copies) => {
+  const scores = async (copies: typeof test.appliance.search.lance.copies) => {
     const request = SearchRequest.parse({ query: 'k8s cluster', mode: 'keyword' });
     const { results } = await searchBucket(
-      { ...test.appliance.search, chunks: new LanceIndex(test.appliance.search.chunks.tables, copies) },
+      { ...test.appliance.search, chunks: new LanceIndex(test.appliance.search.lance.tables, copies) },
       test.operator,
       'ops',
       request,
     );
     return results.map(({ id, scores: { bm25_score } }) => [id, bm25_score?.toFixed(4)]);
   };
-  const inMemory = await scores(test.appliance.search.chunks.copies);
+  const inMemory = await scores(test.appliance.search.lance.copies);
   expect(inMemory).toHaveLength(2);
   expect(await scores(null)).toEqual(inMemory);
 });

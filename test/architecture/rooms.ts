@@ -86,7 +86,7 @@ export const ROOMS: readonly Room[] = [
   },
   {
     folder: 'src/index',
-    owns: 'the chunk index of a bucket: `lance/` (tables of LanceDB), `copies/` (tables in memory, kept current), `writing/` (appends, settling, replaced tables)',
+    owns: 'the chunk index of a bucket: `lance/` (tables of LanceDB), `milvus/` (collections of Milvus), `copies/` (tables in memory, kept current), `writing/` (appends, settling, replaced tables)',
   },
   {
     folder: 'src/resident',

@@ -39,7 +39,7 @@ const operator = await appliance.access.operator('default');
 const { sql } = appliance;
 const bucket = await createBucket(sql, operator, { name: 'large', policy: BucketPolicy.parse({}) });
 const place = { orgId: operator.orgId, bucketId: bucket.id };
-await fillIndex({ sql, tables: appliance.search.chunks.tables }, place, passages, { chunksPerDocument: 5, teams: 10 });
+await fillIndex({ sql, tables: appliance.search.lance.tables }, place, passages, { chunksPerDocument: 5, teams: 10 });
 const { key } = await createKey(sql, appliance.keyRing, operator, { name: 'bench', scopes: ['search'] });
 await appliance.close();
 const limits = `concurrency_max: ${STREAMS}, concurrency_of_one_max: ${STREAMS}`;

@@ -48,7 +48,7 @@ try {
   const { sql } = appliance;
   const bucket = await createBucket(sql, operator, { name: 'large', policy: BucketPolicy.parse({}) });
   const place = { orgId: operator.orgId, bucketId: bucket.id };
-  await fillIndex({ sql, tables: appliance.search.chunks.tables }, place, passages, {
+  await fillIndex({ sql, tables: appliance.search.lance.tables }, place, passages, {
     chunksPerDocument: 5,
     teams: 10,
   });

@@ -51,7 +51,7 @@ async function run(worker: Worker): Promise<void> {
     const { id: bucketId } = await createBucket(sql, operator, { name: BUCKET, policy: BucketPolicy.parse({}) });
     const shape = { chunksPerDocument: 5, teams: 10 };
     await fillIndex(
-      { sql, tables: appliance.search.chunks.tables },
+      { sql, tables: appliance.search.lance.tables },
       { orgId: operator.orgId, bucketId },
       passages,
       shape,

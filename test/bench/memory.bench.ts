@@ -41,7 +41,7 @@ try {
     // Every bucket has passages of all packages, so that each of them has something to find.
     const own = passages.filter((_, at) => at % BUCKETS === nth);
     const shape = { chunksPerDocument: CHUNKS_PER_DOCUMENT, teams: 10, after };
-    await fillIndex({ sql, tables: appliance.search.chunks.tables }, { orgId: operator.orgId, bucketId }, own, shape);
+    await fillIndex({ sql, tables: appliance.search.lance.tables }, { orgId: operator.orgId, bucketId }, own, shape);
   }
   const { key } = await createKey(sql, appliance.keyRing, operator, { name: 'bench' });
   const server = await startServiceProcess(['serve', '--no-workers', '--port', '0', '--data-dir', dataDir], {});

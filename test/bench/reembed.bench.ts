@@ -45,7 +45,7 @@ try {
   const operator = await appliance.access.operator('default');
   const [bucket] = await sql`SELECT id FROM buckets`;
   const bucketId = bucket?.['id'] as string;
-  await fillIndex({ sql, tables: appliance.search.chunks.tables }, { orgId: operator.orgId, bucketId }, passages, {
+  await fillIndex({ sql, tables: appliance.search.lance.tables }, { orgId: operator.orgId, bucketId }, passages, {
     ...{ chunksPerDocument: CHUNKS_PER_DOCUMENT, teams: 200 },
   });
   await storeArtifacts(operator.orgId);

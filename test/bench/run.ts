@@ -25,6 +25,7 @@ const BENCHMARKS = [
   'search',
   'groups',
   'peers',
+  'milvus',
   'fresh',
   'answers',
   'channels',

@@ -2,7 +2,7 @@
  * Benchmark of `POST /v2/buckets/{bucket}/search` in a bucket of 50,000 chunks, over HTTP with a server in a separate
  * process, one search at a time. Alternating with them, on the same table, it runs the raw LanceDB calls of such a
  * search. Then several searches are in flight, and the memory of the server is read. Arguments set the number of chunks
- * and the memory for copies of indexes (`search.chunks.copies_mb`); by default it is that of all chunks. A million chunks
+ * and the memory for copies of indexes (`search.lance.copies_mb`); by default it is that of all chunks. A million chunks
  * take about 10 GB of disk, by calculation: `npm run bench -- search 1000000`.
  */
 import { embedLexical } from '../../src/embedding/providers/local.ts';
@@ -66,7 +66,7 @@ await withSearchBucket(
 async function measure(bucket: SearchBucket): Promise<void> {
   const { appliance, bucketId, base, url, key, passages } = bucket;
   const own = await getIndexTable(appliance.sql, bucketId);
-  const table = own && (await appliance.search.chunks.tables.openForReading(own.name, own.version));
+  const table = own && (await appliance.search.lance.tables.openForReading(own.name, own.version));
   if (!table) throw new Error('the bucket has no index');
   const sample = Array.from({ length: QUERIES }, (_, nth) => passages.at(Math.floor(((nth + 0.5) * CHUNKS) / QUERIES)));
   const queries = drawQueries(sample, QUERIES).filter((query) => analyse(query).length > 0);

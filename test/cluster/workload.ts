@@ -209,7 +209,7 @@ export class Workload {
       FROM documents d LEFT JOIN index_tables t ON t.bucket_id = d.bucket_id`;
     const chunks = new Map<number, string[]>();
     for (const name of new Set(rows.map((row) => row['table_name'] as string))) {
-      const table = await search.chunks.tables.openForReading(name, Number.MAX_SAFE_INTEGER);
+      const table = await search.lance.tables.openForReading(name, Number.MAX_SAFE_INTEGER);
       await table?.checkoutLatest();
       for (const row of (await table?.query().select(['generation', 'chunk_id']).toArray()) ?? []) {
         const generation = Number(row['generation']);

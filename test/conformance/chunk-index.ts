@@ -3,6 +3,7 @@ import { embedLexical, embedLexicalPassages } from '../../src/embedding/provider
 import {
   type ChunkIndex,
   type ChunkReader,
+  type IndexedChunk,
   type IndexedGeneration,
   ReaderGone,
   type ReadOptions,
@@ -235,6 +236,25 @@ export function describeChunkIndex(open: () => { readonly own: ChunkIndex; reado
         [2, 1],
       ]),
     );
+  });
+
+  test('whole chunks of generations are read back as they were appended', async () => {
+    const { own } = open();
+    const name = newTable();
+    const made = makeGeneration('doc_1', 1, ['the heron fishes', 'Reiher nisten: 2,5 km – „Ufer“ 왜가리']);
+    const [first, second] = made.chunks.map((chunk) => ({ ...chunk, privacyLevel: 3 }));
+    const marked = { ...second, collectionId: 'col_1', eventTimeMs: 1_700_000_000_123 } as IndexedChunk;
+    const generation = { ...made, chunks: [first as IndexedChunk, marked] };
+    const table = await own.append(name, [generation, makeGeneration('doc_2', 2, ['a stork'])]);
+    const read: IndexedChunk[] = [];
+    for await (const { chunks, vectors } of own.readGenerations(table, [1])) {
+      for (const [at, chunk] of chunks.entries()) {
+        read.push(chunk);
+        const from = chunk.chunkIndex * 1_024;
+        expect(vectors.slice(at * 1_024, (at + 1) * 1_024)).toEqual(made.vectors.slice(from, from + 1_024));
+      }
+    }
+    expect(read.sort((a, b) => a.chunkIndex - b.chunkIndex)).toEqual(generation.chunks);
   });
 
   test('an expunged table has none of the removed chunks at the version that it publishes', async () => {

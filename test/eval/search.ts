@@ -4,7 +4,8 @@
  * each query searches one half of the documents, chosen by their ids, and only answers in that half count.
  * bm25s is measured beside it if Python has it (`bm25s.ts`). `EVAL_SETS` names another directory of judged sets
  * (`judged-data.ts` describes their files). `EVAL_RANKINGS` names a file to which each query's passages are appended in
- * their order, so that the rankings of two versions can be compared.
+ * their order, so that the rankings of two versions can be compared. `EVAL_MILVUS` is the URL of a Milvus: each set then
+ * moves there and is measured again.
  */
 import { appendFileSync } from 'node:fs';
 import type { Caller } from '../../src/access/caller.ts';
@@ -16,6 +17,7 @@ import { ndcgAt, recallAt } from '../../src/projection/retrieval-metrics.ts';
 import { SearchRequest } from '../../src/search/schema.ts';
 import { searchBucket } from '../../src/search/search.ts';
 import { makeDataDir } from '../support/appliance.ts';
+import { moveBucket } from '../support/move-bucket.ts';
 import { type Baseline, measureBm25s } from './bm25s.ts';
 import { HALVES, halfOf, ingestSet, readQueries, readRelevant, SETS_DIR, setsAtHand } from './judged-data.ts';
 
@@ -43,7 +45,9 @@ export async function evaluateSearch(): Promise<void> {
     return;
   }
   const { dataDir, remove } = makeDataDir();
-  const config = loadConfig({ env: {}, overrides: { data_dir: dataDir } });
+  const milvus = process.env['EVAL_MILVUS'];
+  const index = milvus ? { index: { milvus: { url: milvus } } } : {};
+  const config = loadConfig({ env: {}, overrides: { data_dir: dataDir, ...index } });
   const appliance = await openAppliance(config, { logger: openLogger('warn') });
   const worker = appliance.jobs.worker('ingest');
   try {
@@ -53,6 +57,7 @@ export async function evaluateSearch(): Promise<void> {
     for (const set of sets) {
       const { rate, count, fileIds } = await ingestSet(appliance, operator, set);
       const baseline = await measureBm25s(set);
+      const onLance: number[] = [];
       for (const isFiltered of [false, true]) {
         const ndcg: Record<string, number> = {};
         for (const mode of MODES) {
@@ -65,6 +70,7 @@ export async function evaluateSearch(): Promise<void> {
           ];
           console.log(cells.join(' '));
           ndcg[mode] = scores.ndcg;
+          onLance.push(scores.ndcg);
         }
         const { keyword = 0, vector = 0, hybrid = 0 } = ndcg;
         console.log(
@@ -72,11 +78,32 @@ export async function evaluateSearch(): Promise<void> {
         );
         if (!isFiltered) console.log(`${set.padEnd(10)} ${describeBaseline(baseline, keyword, hybrid)}`);
       }
+      if (milvus) await scoreOnMilvus(appliance, operator, { set, fileIds }, onLance);
     }
   } finally {
     await worker.stop();
     await appliance.close();
     remove();
+  }
+}
+
+/** @param onLance nDCG on LanceDB, by mode, without the filter and then with it */
+async function scoreOnMilvus(
+  appliance: Appliance,
+  operator: Caller,
+  { set, fileIds }: Pick<QuerySet, 'set' | 'fileIds'>,
+  onLance: readonly number[],
+): Promise<void> {
+  await moveBucket(appliance, operator, set, 'milvus');
+  const rest = [...onLance];
+  for (const isFiltered of [false, true]) {
+    for (const mode of MODES) {
+      const { ndcg, p50Ms, p95Ms } = await scoreSet(appliance, operator, { set, mode, isFiltered, fileIds });
+      const apart = ndcg - (rest.shift() as number);
+      console.log(
+        `${set.padEnd(10)} on Milvus ${mode.padEnd(8)} ${isFiltered ? 'half' : 'none'} nDCG@10 ${ndcg.toFixed(4)} (${apart < 0 ? '' : '+'}${apart.toFixed(4)}), p50 ${p50Ms.toFixed(1)} ms, p95 ${p95Ms.toFixed(1)} ms`,
+      );
+    }
   }
 }
 

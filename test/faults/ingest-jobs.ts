@@ -90,7 +90,7 @@ export async function checkDocuments(
   async function readIndex(): Promise<Map<number, string[]>> {
     const found = new Map<number, string[]>();
     for (const name of new Set(rows.map((row) => row['table_name'] as string))) {
-      const table = await search.chunks.tables.openForReading(name, Number.MAX_SAFE_INTEGER);
+      const table = await search.lance.tables.openForReading(name, Number.MAX_SAFE_INTEGER);
       await table?.checkoutLatest();
       for (const { generation, chunk_id } of (await table?.query().select(['generation', 'chunk_id']).toArray()) ??
         []) {

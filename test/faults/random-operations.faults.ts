@@ -20,7 +20,7 @@ it('lists, searches and stores agree with any concurrent operations on documents
   let failure: string | null = null;
   while (failure === null && performance.now() < endMs) {
     const seed = random.int(2 ** 31);
-    const steps = drawSteps(createRandom(seed), STEPS, KILL_EVERY);
+    const steps = drawSteps(createRandom(seed), STEPS, { killEvery: KILL_EVERY });
     const result = await runSteps(steps);
     sum.seeds++;
     for (const key of ['steps', 'operations', 'settles', 'documents', 'searches'] as const) sum[key] += result[key];

@@ -7,7 +7,8 @@ import { TableCopies } from '../../src/index/copies/table-copies.ts';
 import { toArrowTable } from '../../src/index/lance/chunk-table.ts';
 import { LanceTables } from '../../src/index/lance/lance.ts';
 import { LanceIndex } from '../../src/index/lance/lance-index.ts';
-import { RowSamples, SAMPLED_ROWS_MAX } from '../../src/index/lance/row-samples.ts';
+import { sampleTable } from '../../src/index/lance/sample-table.ts';
+import { RowSamples, SAMPLED_ROWS_MAX } from '../../src/index/row-samples.ts';
 import { analyse } from '../../src/language/analyser.ts';
 import { openLogger } from '../../src/platform/logger.ts';
 import { makeDataDir } from '../support/appliance.ts';
@@ -32,6 +33,8 @@ afterAll(async () => {
   remove();
 });
 
+const newSamples = () => new RowSamples((table) => sampleTable(tables, table));
+
 async function write(name: string, documents: number) {
   const table = await tables.openForWriting(name);
   const drawn = Array.from({ length: documents }, (_, nth) => generationOf(nth + 1, [drawText(random, 40, 200)]));
@@ -49,7 +52,7 @@ const compare = async (source: ChunkReader) => (await source.compareSample(query
 
 it('a copy of few rows has the sample that is read from its table', async () => {
   const index = await write('buc_few', SAMPLED_ROWS_MAX);
-  const expected = (await new RowSamples().read(tables, [index])).flatMap((sample) => sample.compare(query));
+  const expected = (await newSamples().read([index])).flatMap((sample) => sample.compare(query));
   const compared = await compare(await open(index));
   expect(compared.length).toBe(SAMPLED_ROWS_MAX);
   expect(compared.map(({ documentId }) => documentId)).toEqual(expected.map(({ documentId }) => documentId));
@@ -64,7 +67,7 @@ it('a table has the same sample after its files were merged, and nearly the same
   const more = Array.from({ length: 150 }, (_, nth) => generationOf(nth + 151, [drawText(random, 40, 200)]));
   await table.add(toArrowTable(more) as never);
   const idsAt = async (version: number) => {
-    const [sample] = await new RowSamples().read(tables, [{ ...index, version }]);
+    const [sample] = await newSamples().read([{ ...index, version }]);
     return (sample?.compare(query) ?? []).map(({ documentId }) => documentId).toSorted();
   };
   const before = await idsAt(await table.version());
@@ -78,9 +81,9 @@ it('a table has the same sample after its files were merged, and nearly the same
 
 it('a table that grew has the sample that another process reads', async () => {
   const index = await write('buc_grows', SAMPLED_ROWS_MAX + 22);
-  const samples = new RowSamples();
+  const samples = newSamples();
   const compareBy = async (own: RowSamples, version: number) => {
-    const [sample] = await own.read(tables, [{ ...index, version }]);
+    const [sample] = await own.read([{ ...index, version }]);
     return sample?.compare(query);
   };
   const before = await compareBy(samples, index.version);
@@ -89,7 +92,7 @@ it('a table that grew has the sample that another process reads', async () => {
   await table.add(toArrowTable(more) as never);
   const version = await table.version();
   const after = await compareBy(samples, version);
-  expect(after).toEqual(await compareBy(new RowSamples(), version));
+  expect(after).toEqual(await compareBy(newSamples(), version));
   expect(after).not.toEqual(before);
   expect(await compareBy(samples, version)).toEqual(after);
 });
@@ -117,7 +120,7 @@ it('a query without a vector has the terms of a sample, and no cosines', async (
 it('the sample of more rows, or of a table without a copy, is read from the table', async () => {
   const index = await write('buc_more', SAMPLED_ROWS_MAX + 1);
   const source = await open(index);
-  const expected = (await new RowSamples().read(tables, [index])).flatMap((sample) => sample.compare(query));
+  const expected = (await newSamples().read([index])).flatMap((sample) => sample.compare(query));
   expect(expected).toHaveLength(SAMPLED_ROWS_MAX);
   expect(await compare(source)).toEqual(expected);
   expect(await compare(await open(index, null))).toEqual(expected);

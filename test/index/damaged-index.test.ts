@@ -45,7 +45,7 @@ afterEach(() => test.close());
 
 function openWriter(): IndexWriter {
   const { sql, search } = test.appliance;
-  return new IndexWriter({ sql, direct: sql, chunks: new LanceIndex(search.chunks.tables), logger: logs.logger });
+  return new IndexWriter({ sql, direct: sql, chunks: new LanceIndex(search.lance.tables), logger: logs.logger });
 }
 
 /** Append a row, or several equal ones, to a bucket. */
@@ -76,7 +76,7 @@ it('an index that is damaged does not keep deleted text in the indexes of other 
     await writer.dropDocuments(bucketId, [`doc_${generationIn(nth, 1)}`], signal);
   await writer.close();
   damageFirst();
-  const context = { sql, direct: sql, chunks: new LanceIndex(search.chunks.tables), logger: logs.logger };
+  const context = { sql, direct: sql, chunks: new LanceIndex(search.lance.tables), logger: logs.logger };
   const due = expungeDue(context, { pauseMs: 0, smallChunks: 10_000, ageMs: 0 }, signal);
   await expect(due).rejects.toThrow();
   expect([files(1, 1), files(2, 1)]).toEqual([0, 0]);

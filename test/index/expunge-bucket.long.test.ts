@@ -35,7 +35,7 @@ afterAll(() => test.close());
 
 const context = () => {
   const { sql, search, logger } = test.appliance;
-  return { sql, direct: sql, chunks: new LanceIndex(search.chunks.tables), logger };
+  return { sql, direct: sql, chunks: new LanceIndex(search.lance.tables), logger };
 };
 
 function generation(id: number, text: string): IndexedGeneration {
@@ -68,7 +68,7 @@ async function indexOf(name: string, texts: readonly string[]): Promise<{ bucket
   const writer = new IndexWriter({
     sql,
     direct: sql,
-    chunks: new LanceIndex(search.chunks.tables),
+    chunks: new LanceIndex(search.lance.tables),
     logger: openLogger('silent'),
   });
   await append(writer, bucketId, texts);
@@ -101,7 +101,7 @@ const herons = (count: number) => Array.from({ length: count }, (_, i) => `Heron
 it('expunging removes the text of a deleted chunk from the storage, where merging would have kept it', async () => {
   const { bucketId, writer } = await indexOf('expunge', [...herons(30), `${CANARY} was here.`]);
   const id = `doc_${generations}`;
-  const table = await test.appliance.search.chunks.tables.openForWriting(bucketId);
+  const table = await test.appliance.search.lance.tables.openForWriting(bucketId);
   await table.optimize(); // Merge the appends, so that the deletion leaves nothing to merge.
   await writer.dropDocuments(bucketId, [id], signal);
   await table.checkoutLatest();
@@ -112,7 +112,7 @@ it('expunging removes the text of a deleted chunk from the storage, where mergin
     expect(filesOfIndex(CANARY)).toEqual([]);
     expect(filesOfIndex(id)).toEqual([]);
     expect(await table.listVersions()).toHaveLength(1);
-    expect(await findIn(test.appliance.search.chunks.tables, bucketId, 'heron stands')).toHaveLength(30);
+    expect(await findIn(test.appliance.search.lance.tables, bucketId, 'heron stands')).toHaveLength(30);
   }
 });
 
@@ -128,7 +128,7 @@ it('expunging also covers tables that were replaced lately or are being built', 
   await append(writer, bucketId, [...herons(12), `${CANARY} in the next table.`], run.id);
   await writer.dropDocuments(bucketId, [removed, `doc_${generations}`], signal);
   await sql`INSERT INTO retired_index_tables (table_name, bucket_id) VALUES (${`${bucketId}_rpj_0`}, ${bucketId})`;
-  await test.appliance.search.chunks.tables.openForWriting(`${bucketId}_rpj_0`);
+  await test.appliance.search.lance.tables.openForWriting(`${bucketId}_rpj_0`);
   expect(filesOfIndex(CANARY).map((file) => file.split('.')[0])).toEqual(
     expect.arrayContaining([bucketId, `${bucketId}_rpj_1`]),
   );
@@ -136,7 +136,7 @@ it('expunging also covers tables that were replaced lately or are being built', 
   expect(filesOfIndex(CANARY)).toEqual([]);
   const directories = readdirSync(path.join(test.dataDir, 'index'));
   expect(directories.filter((name) => name.startsWith(bucketId))).toHaveLength(2);
-  expect(await (await test.appliance.search.chunks.tables.openForWriting(`${bucketId}_rpj_1`)).countRows()).toBe(12);
+  expect(await (await test.appliance.search.lance.tables.openForWriting(`${bucketId}_rpj_1`)).countRows()).toBe(12);
 });
 
 it('expunging does nothing to a bucket without an index, and empties an index whose rows are all deleted', async () => {
@@ -146,7 +146,7 @@ it('expunging does nothing to a bucket without an index, and empties an index wh
   await expungeBucket(context(), bucketId, signal);
   expect(filesOfIndex(CANARY)).toEqual([]);
   await append(writer, bucketId, ['A heron comes back.']);
-  expect(await findIn(test.appliance.search.chunks.tables, bucketId, 'heron')).toEqual(['A heron comes back.']);
+  expect(await findIn(test.appliance.search.lance.tables, bucketId, 'heron')).toEqual(['A heron comes back.']);
 });
 
 it('a search that reads an older version of the table is repeated on the new one', async () => {
@@ -202,7 +202,7 @@ const isNoted = async (bucketId: string) => {
 
 it('an index is rewritten once after documents were deleted, and not without a deletion', async () => {
   const { bucketId, writer } = await indexOf('due', [...herons(20), `${CANARY} was here too.`]);
-  const table = await test.appliance.search.chunks.tables.openForWriting(bucketId);
+  const table = await test.appliance.search.lance.tables.openForWriting(bucketId);
   await expungeDue(context(), DUE, signal);
   const version = await table.version();
   await writer.dropDocuments(bucketId, [`doc_${generations}`], signal);

@@ -31,7 +31,7 @@ afterEach(() => test.close());
 /** Replace the table of the bucket by an empty one, as a rebuild does. */
 async function replaceTable(tables: LanceTables): Promise<string> {
   const { sql } = test.appliance;
-  const name = nextTableName(bucketId, RUN_ID);
+  const name = nextTableName(bucketId, RUN_ID, 'lance');
   const run = { id: RUN_ID, bucketId, tableName: name, kind: 'rebuild', origin: ORIGIN, jobId: null } as const;
   await inTransaction(sql, (tx) => startReindexRun(tx, run));
   await swapTable({ sql, direct: sql, chunks: new LanceIndex(tables) }, test.operator.orgId, run, async () => true);
@@ -58,7 +58,7 @@ it('a writer that lost its lock after its commit does not publish its version as
           SELECT pg_terminate_backend(pid, 5000) FROM pg_locks
           WHERE locktype = 'advisory' AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
             AND (classid::bigint << 32 | objid::bigint) = hashtextextended(${`index/${bucketId}`}, 0)`;
-        this.replacedBy = await replaceTable(search.chunks.tables);
+        this.replacedBy = await replaceTable(search.lance.tables);
       }
       return outcome;
     }
@@ -70,7 +70,7 @@ it('a writer that lost its lock after its commit does not publish its version as
   await expect(append(writer, 900_011)).rejects.toMatchObject({ code: 'index_lock_lost', retryable: true });
   const own = await getIndexTable(sql, bucketId);
   expect(own?.name).toBe(stopped.replacedBy);
-  expect(own?.version).toBe(await (await search.chunks.tables.openForWriting(stopped.replacedBy)).version());
+  expect(own?.version).toBe(await (await search.lance.tables.openForWriting(stopped.replacedBy)).version());
 
   // Another process finds what is committed to the new table.
   await append(search.index, 900_012);
@@ -85,7 +85,7 @@ it('a writer that lost its lock after its commit does not publish its version as
 it('a version is recorded only for the table that the bucket is in', async () => {
   const { sql, search } = test.appliance;
   const versionOf = async () => (await getIndexTable(sql, bucketId))?.version;
-  const next = nextTableName(bucketId, RUN_ID);
+  const next = nextTableName(bucketId, RUN_ID, 'lance');
   const of = (name: string, version: number) => ({
     ...{ name, version, fragments: 1, unindexedRows: 0, isDueToSettle: false },
     ...{ origin: ORIGIN, settled: false },
@@ -97,7 +97,7 @@ it('a version is recorded only for the table that the bucket is in', async () =>
   await publishVersion(sql, bucketId, of(bucketId, 4));
   expect(await versionOf()).toBe(5);
 
-  await replaceTable(search.chunks.tables);
+  await replaceTable(search.lance.tables);
   const first = await versionOf();
   await expect(publishVersion(sql, bucketId, of(bucketId, 91))).rejects.toMatchObject(lost);
   await expect(markSettled(sql, bucketId, of(bucketId, 92))).rejects.toMatchObject(lost);

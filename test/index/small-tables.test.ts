@@ -21,7 +21,7 @@ afterAll(() => test.close());
 // Until the table is settled, LanceDB 0.31 does not find a word that new rows have more often than the table has rows.
 it('a word that a new chunk repeats is found at once by a process that reads the files', async () => {
   const { sql } = test.appliance;
-  const chunks = new LanceIndex(test.appliance.search.chunks.tables);
+  const chunks = new LanceIndex(test.appliance.search.lance.tables);
   const writer = new IndexWriter({ sql, direct: sql, chunks, logger: keepLogs().logger });
   const policy = BucketPolicy.parse({});
   const { id: bucketId } = await createBucket(sql, test.operator, { name: 'pumps', policy });

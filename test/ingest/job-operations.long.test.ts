@@ -190,7 +190,7 @@ async function leftovers(): Promise<string[]> {
     ),
   );
   const [bucket] = await sql`SELECT id FROM buckets WHERE org_id = ${test.operator.orgId} AND name = 'default'`;
-  const table = await search.chunks.tables.openForReading(bucket?.['id'], Number.MAX_SAFE_INTEGER);
+  const table = await search.lance.tables.openForReading(bucket?.['id'], Number.MAX_SAFE_INTEGER);
   await table?.checkoutLatest();
   const rows = table ? await table.query().select(['generation']).toArray() : [];
   const left = rows

@@ -47,7 +47,7 @@ async function allJobsDone(): Promise<void> {
 async function leftovers(bucketId: string): Promise<string[]> {
   const { sql, search, objects } = test.appliance;
   const live = new Set((await sql`SELECT active_generation AS id FROM documents`).map((row) => Number(row['id'])));
-  const table = await search.chunks.tables.openForReading(bucketId, Number.MAX_SAFE_INTEGER);
+  const table = await search.lance.tables.openForReading(bucketId, Number.MAX_SAFE_INTEGER);
   await table?.checkoutLatest();
   const rows = table ? await table.query().select(['generation']).toArray() : [];
   const left = rows

@@ -67,7 +67,7 @@ const rebuild = (options: Partial<Parameters<typeof rebuildIndex>[3]> = {}) =>
 
 const liveRows = async () => {
   const own = await getIndexTable(test.appliance.sql, bucketId);
-  return own && (await test.appliance.search.chunks.tables.openForWriting(own.name)).countRows();
+  return own && (await test.appliance.search.lance.tables.openForWriting(own.name)).countRows();
 };
 
 describe('a rebuilt index', () => {
@@ -76,7 +76,7 @@ describe('a rebuilt index', () => {
     await test.appliance.ingest.reindex.index.optimize(bucketId, signal);
     const before = await Promise.all(NAMES.map(comparableResults));
     const own = await getIndexTable(test.appliance.sql, bucketId);
-    await test.appliance.search.chunks.tables.drop(own?.name as string);
+    await test.appliance.search.lance.tables.drop(own?.name as string);
     const seen: number[] = [];
     const report = await rebuild({ onProgress: (done) => void seen.push(done) });
     expect(report).toMatchObject({ documents: NAMES.length, chunks: NAMES.length, left_out: [] });
@@ -144,7 +144,7 @@ describe('a rebuilt index', () => {
     const { sql } = test.appliance;
     const { reindex } = test.appliance.ingest;
     const [row] = await sql`SELECT id FROM generations WHERE bucket_id = ${bucketId} LIMIT 1`;
-    const into = await test.appliance.search.chunks.tables.openForWriting(`${bucketId}_next`);
+    const into = await test.appliance.search.lance.tables.openForWriting(`${bucketId}_next`);
     const run: ReindexRun = {
       ...{ id: 'rpj_x', bucketId, tableName: `${bucketId}_next`, kind: 'rebuild', jobId: null },
       origin: originIn('x'),

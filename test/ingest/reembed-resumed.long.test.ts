@@ -69,7 +69,7 @@ it('a bucket that is embedded again goes on after a stop, and no chunk that was 
 
   const { sql } = under.test.appliance;
   const run = await findReindexRun(sql, under.bucket.id);
-  const table = await under.test.appliance.search.chunks.tables.openForWriting(run?.tableName as string);
+  const table = await under.test.appliance.search.lance.tables.openForWriting(run?.tableName as string);
   const rows = await table.query().select(['document_id']).toArray();
   const written = new Set(rows.map((row) => row.document_id as string));
   expect(written).toEqual(new Set(stored));

@@ -61,7 +61,7 @@ it('an index with the terms of an earlier version is built again from its texts 
   const bucketId = await openBucket('old-terms', texts);
   expect(await termsVersion(bucketId)).toBe(INDEX_TERMS_VERSION);
   const before = await tableName(bucketId);
-  const table = await test.appliance.search.chunks.tables.openForWriting(before);
+  const table = await test.appliance.search.lance.tables.openForWriting(before);
   await table.update({ values: { tokens: 'terms of an earlier version' } });
   await test.appliance.sql`
     UPDATE index_tables SET terms_version = NULL, version = ${await table.version()} WHERE bucket_id = ${bucketId}`;

@@ -65,7 +65,7 @@ it('an interrupted move into the canonical space is completed by the next run, w
   expect((await failure(interrupted))?.message).toBe('stop');
   const run = await findReindexRun(under.test.appliance.sql, under.bucket.id);
   // As a kill leaves it: of one document, rows are missing.
-  const table = await under.test.appliance.search.chunks.tables.openForWriting(run?.tableName as string);
+  const table = await under.test.appliance.search.lance.tables.openForWriting(run?.tableName as string);
   const [some] = await table.query().select(['generation']).limit(1).toArray();
   await table.delete(`generation = ${some.generation} AND chunk_index > 10`);
   const kept = new Set((await table.query().select(['generation']).toArray()).map((row) => Number(row.generation)));
@@ -114,7 +114,7 @@ it('a move into the canonical space takes uploads along that come meanwhile, and
   await sql`UPDATE retired_index_tables SET retired_at = now() - interval '1 hour'`;
   await under.sweep();
   expect(await namesOf()).not.toContain(before);
-  expect(await under.test.appliance.search.chunks.tables.openForReading(before, 1)).toBeNull();
+  expect(await under.test.appliance.search.lance.tables.openForReading(before, 1)).toBeNull();
 });
 
 it('a search during the swap of tables is answered from the new table', async () => {
@@ -122,10 +122,10 @@ it('a search during the swap of tables is answered from the new table', async ()
   await under.ingest(model, [...texts(5, 10), 'kingfisher nest']);
   await calibrate(under.test.appliance, model);
   let isFirst = true;
-  const tables = Object.create(under.test.appliance.search.chunks.tables, {
+  const tables = Object.create(under.test.appliance.search.lance.tables, {
     openForReading: {
       value: async (name: string, version: number) => {
-        const table = await under.test.appliance.search.chunks.tables.openForReading(name, version);
+        const table = await under.test.appliance.search.lance.tables.openForReading(name, version);
         if (isFirst) {
           isFirst = false;
           await under.reproject([model]);
@@ -135,7 +135,7 @@ it('a search during the swap of tables is answered from the new table', async ()
     },
   });
   const request = SearchRequest.parse({ query: 'kingfisher' });
-  const { copies } = under.test.appliance.search.chunks;
+  const { copies } = under.test.appliance.search.lance;
   const search = { ...under.test.appliance.search, chunks: new LanceIndex(tables, copies) };
   const reply = await searchBucket(search, under.test.operator, under.bucket.name, request);
   expect(isFirst).toBe(false);
@@ -203,7 +203,7 @@ it('a move into the canonical space is removed completely an hour after its last
   expect(await findReindexRun(sql, under.bucket.id)).toBeNull();
   await sql`UPDATE retired_index_tables SET retired_at = now() - interval '1 hour'`;
   await under.sweep();
-  expect(await under.test.appliance.search.chunks.tables.openForReading(run?.tableName as string, 1)).toBeNull();
+  expect(await under.test.appliance.search.lance.tables.openForReading(run?.tableName as string, 1)).toBeNull();
   await under.expectExact();
   expect(await under.reproject([model])).toMatchObject({ documents: 20 });
   await under.sweep();

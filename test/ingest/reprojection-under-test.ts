@@ -111,7 +111,7 @@ export class ReprojectionUnderTest {
   async contents() {
     const { sql } = this.test.appliance;
     const table = await getIndexTable(sql, this.bucket.id);
-    const opened = await this.test.appliance.search.chunks.tables.openForReading(
+    const opened = await this.test.appliance.search.lance.tables.openForReading(
       table?.name as string,
       table?.version as number,
     );

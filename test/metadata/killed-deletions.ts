@@ -112,7 +112,7 @@ export class KilledDeletions {
     const { sql, search } = this.test.appliance;
     expect(filesWith(this.test.dataDir, CANARY)).toEqual([]);
     expect([await this.countOf('documents'), await this.countOf('generations')]).toEqual([INGESTED / 2, INGESTED / 2]);
-    const table = await search.chunks.tables.openForReading(this.bucketId, Number.MAX_SAFE_INTEGER);
+    const table = await search.lance.tables.openForReading(this.bucketId, Number.MAX_SAFE_INTEGER);
     expect(await table?.countRows()).toBe(INGESTED / 2);
     const tombstones = await sql`
       SELECT count(*)::int AS n FROM audit_log WHERE action = 'document.hard_delete' AND target = ANY(${sql.array([...ids])})`;

@@ -1,10 +1,14 @@
+import { writeFileSync } from 'node:fs';
+import path from 'node:path';
 import type { Caller } from '../../src/access/caller.ts';
 import type { Appliance } from '../../src/appliance/appliance.ts';
 import { createBucket, createCollection } from '../../src/documents/buckets.ts';
 import { BucketPolicy } from '../../src/documents/schema.ts';
 import type { Service } from '../../src/platform/lifecycle.ts';
 import { openTestAppliance, type TestAppliance } from '../support/appliance.ts';
+import type { TestMilvus } from '../support/milvus.ts';
 import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts';
+import { until } from '../support/until.ts';
 import { BUCKETS, type CallerName, COLLECTIONS, NODES } from './operations.ts';
 import { AUTH_LEVELS } from './state.ts';
 
@@ -34,15 +38,23 @@ export interface Installation {
   abandonJobs(): Promise<void>;
   /** Kill the worker in the separate process, if one was started, and start the next. */
   killWorker(): Promise<void>;
+  /** Codes of refusals while an engine of the index is down. */
+  readonly outages: readonly string[];
+  /** Kill the second engine of the index, and start it again. */
+  killEngine(): Promise<void>;
   /** Recover jobs whose worker is gone. */
   recover(): Promise<void>;
   housekeep(node: number): Promise<void>;
   close(): Promise<void>;
 }
 
-export async function openInstallation(): Promise<Installation> {
-  const settings = { workers: { lease_seconds: 5, ingest_concurrency: 3 } };
+/** @param milvus second engine of the index; null for none */
+export async function openInstallation(milvus: TestMilvus | null = null): Promise<Installation> {
+  const index = milvus === null ? {} : { index: { milvus: { url: milvus.settings.url } } };
+  const settings = { workers: { lease_seconds: 5, ingest_concurrency: 3 }, ...index };
   const first = await openTestAppliance(settings);
+  // The worker process reads its settings there.
+  writeFileSync(path.join(first.dataDir, 'service.yaml'), JSON.stringify(index));
   const tests: TestAppliance[] = [first];
   while (tests.length < NODES) tests.push(await openTestAppliance(settings, { beside: first }));
   const nodes = tests.map((test) => test.appliance);
@@ -54,6 +66,7 @@ export async function openInstallation(): Promise<Installation> {
   };
   const workers = nodes.map(startWorker);
   let child: Promise<ServiceProcess> | null = null;
+  let killing = Promise.resolve();
   const buckets: Bucket[] = [];
   for (let i = 0; i < BUCKETS; i++) {
     const name = `random-${i}`;
@@ -84,6 +97,7 @@ export async function openInstallation(): Promise<Installation> {
       },
     },
     buckets,
+    outages: milvus === null ? [] : ['index_unavailable'],
     async restartWorker(worker) {
       const node = nodes[worker] as Appliance;
       const next = (workers[worker] as Promise<Service>).then((old) => old.stop()).then(() => startWorker(node));
@@ -106,6 +120,19 @@ export async function openInstallation(): Promise<Installation> {
       if (killed === null) return;
       await (await killed).end('SIGKILL');
       await recover();
+    },
+    async killEngine() {
+      const before = killing;
+      killing = before.then(async () => {
+        await milvus?.kill();
+        await milvus?.start();
+        // A node may wait some seconds before it connects again.
+        for (const { search } of nodes) {
+          const reaches = async () => (await search.milvus?.probe().catch(() => 'down')) !== 'down';
+          await until(reaches, { what: 'the second engine' });
+        }
+      });
+      await killing;
     },
     recover,
     housekeep: (node) => housekeep(nodes[node]),

@@ -1,3 +1,5 @@
+import { ENGINES } from '../../src/documents/engines.ts';
+import type { Engine } from '../../src/documents/schema.ts';
 import type { SeededRandom } from '../support/random.ts';
 
 /** Reference to one of the things that are known when a step begins: 0 is the newest, just below 1 the oldest. */
@@ -68,7 +70,8 @@ export type Operation =
   | { readonly kind: 'cancel'; readonly job: Ref; readonly force: boolean }
   | { readonly kind: 'list'; readonly bucket: number; readonly caller: CallerName }
   | { readonly kind: 'rebuild' | 'optimize'; readonly bucket: number }
-  | { readonly kind: 'housekeeping' | 'purge' | 'abandon' | 'kill' }
+  | { readonly kind: 'housekeeping' | 'purge' | 'abandon' | 'kill' | 'kill engine' }
+  | { readonly kind: 'move'; readonly bucket: number; readonly engine: Engine }
   | { readonly kind: 'restart'; readonly worker: number };
 
 export interface PlacedOperation {
@@ -103,18 +106,25 @@ const KINDS: Readonly<Record<string, number>> = {
   ...{ search: 12, list: 4, rebuild: 5, optimize: 2, housekeeping: 4, purge: 3 },
   ...{ restart: 3, abandon: 5 },
 };
-const WEIGHTS = Object.values(KINDS).reduce((sum, weight) => sum + weight, 0);
+/** Weights beside those of `KINDS` in an installation with a second engine of the index. */
+const ENGINE_KINDS: Readonly<Record<string, number>> = { move: 8, 'kill engine': 1 };
 
 /**
  * Draw steps that depend only on the seed.
  *
  * @param killEvery steps between two kills of a worker process, null for none
+ * @param hasEngines true to move buckets between engines, and to kill the second engine
  */
-export function drawSteps(random: SeededRandom, count: number, killEvery: number | null): Step[] {
+export function drawSteps(
+  random: SeededRandom,
+  count: number,
+  { killEvery, hasEngines = false }: { readonly killEvery: number | null; readonly hasEngines?: boolean },
+): Step[] {
+  const kinds: Readonly<Record<string, number>> = hasEngines ? { ...KINDS, ...ENGINE_KINDS } : KINDS;
   return Array.from({ length: count }, (_, at) => {
     const hot = { document: drawRef(random), job: drawRef(random) };
-    const kinds = Array.from({ length: 1 + random.int(CONCURRENT_OPERATIONS) }, () => drawKind(random));
-    const operations = kinds.map((kind) => drawOperation(random, kind, hot));
+    const drawn = Array.from({ length: 1 + random.int(CONCURRENT_OPERATIONS) }, () => drawKind(random, kinds));
+    const operations = drawn.map((kind) => drawOperation(random, kind, hot));
     if (killEvery !== null && at % killEvery === killEvery - 1) operations.push({ kind: 'kill' });
     return {
       operations: operations.map((operation) => ({
@@ -127,9 +137,9 @@ export function drawSteps(random: SeededRandom, count: number, killEvery: number
   });
 }
 
-function drawKind(random: SeededRandom): string {
-  let left = random.int(WEIGHTS);
-  for (const [kind, weight] of Object.entries(KINDS)) {
+function drawKind(random: SeededRandom, kinds: Readonly<Record<string, number>>): string {
+  let left = random.int(Object.values(kinds).reduce((sum, weight) => sum + weight, 0));
+  for (const [kind, weight] of Object.entries(kinds)) {
     left -= weight;
     if (left < 0) return kind;
   }
@@ -188,10 +198,12 @@ function drawOperation(random: SeededRandom, kind: string, hot: { document: Ref;
     case 'rebuild':
     case 'optimize':
       return { kind, bucket };
+    case 'move':
+      return { kind, bucket, engine: random.pick(ENGINES) };
     case 'restart':
       return { kind, worker: random.int(NODES) };
     default:
-      return { kind: kind as 'housekeeping' | 'purge' | 'abandon' };
+      return { kind: kind as 'housekeeping' | 'purge' | 'abandon' | 'kill engine' };
   }
 }
 

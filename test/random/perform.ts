@@ -1,6 +1,7 @@
 import type { Appliance } from '../../src/appliance/appliance.ts';
 import { deleteDocument, listDocuments } from '../../src/documents/documents.ts';
 import { ListDocumentsQuery } from '../../src/documents/schema.ts';
+import { queueMove } from '../../src/ingest/reindex/move-job.ts';
 import { rebuildIndex } from '../../src/ingest/reindex/reindex-bucket.ts';
 import { UploadRequest } from '../../src/ingest/schema.ts';
 import { uploadDocument } from '../../src/ingest/upload.ts';
@@ -66,7 +67,7 @@ export function prepare(
       return () => list(site, operation.bucket, operation.caller);
     default:
       return async () => {
-        await maintain(site, operation, node);
+        await answerOf(maintain(site, operation, node), ...installation.outages);
         return { label: operation.kind, eventOf: () => null };
       };
   }
@@ -247,7 +248,12 @@ export async function search(
     ...(narrow === 'collection' ? { collection: collections[0] } : {}),
     ...(narrow === 'filter' ? { filter: { team: TEAM } } : {}),
   });
-  const { results, warnings } = await searchBucket(node.search, installation.callers[caller], id, request);
+  const reply = await answerOf(
+    searchBucket(node.search, installation.callers[caller], id, request),
+    ...installation.outages,
+  );
+  if (typeof reply === 'string') return { label: `${caller} searches text ${text}: ${reply}`, eventOf: () => null };
+  const { results, warnings } = reply;
   const found = Map.groupBy(results, (result) => result.document_id);
   const label = `${caller} searches text ${text} (${mode}, ${narrow}): ${[...found].map(([id, chunks]) => `${id} x ${chunks.length}`)} ${warnings}`;
   if (new Set(results.map((result) => result.id)).size < results.length)
@@ -291,6 +297,19 @@ async function maintain({ installation, node }: Site, operation: Operation, nth:
         ...['index_empty', 'index_busy'],
       );
       return;
+    case 'move':
+      await answerOf(
+        queueMove(
+          node.ingest.reembed,
+          installation.callers.high,
+          { bucket: bucketOfIndex(), engine: operation.engine },
+          { dryRun: false },
+        ),
+        'reindex_in_progress',
+      );
+      return;
+    case 'kill engine':
+      return installation.killEngine();
     case 'optimize':
       return node.ingest.reindex.index.optimize(bucketOfIndex(), signal);
     case 'housekeeping':

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { TestMilvus } from '../support/milvus.ts';
 import { openInstallation } from './installation.ts';
 import { Mismatch, Model, type Trace } from './model.ts';
 import { NODES, type PlacedOperation, type Step } from './operations.ts';
@@ -16,8 +17,8 @@ export interface RunResult extends Compared {
 const LABELS_SHOWN = 30;
 
 /** Run steps on a new installation, and compare it with the model after every step that settles. */
-export async function runSteps(steps: readonly Step[]): Promise<RunResult> {
-  const installation = await openInstallation();
+export async function runSteps(steps: readonly Step[], milvus: TestMilvus | null = null): Promise<RunResult> {
+  const installation = await openInstallation(milvus);
   const model = new Model();
   const labels: string[] = [];
   const result = { steps: 0, operations: 0, settles: 0, documents: 0, searches: 0, rows: 0 };

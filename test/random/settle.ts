@@ -173,13 +173,12 @@ async function checkIndex(
 ): Promise<number> {
   const { sql, search: context } = node as Installation['nodes'][number];
   const own = await getIndexTable(sql, bucketId);
-  const table = own && (await context.chunks.tables.openForReading(own.name, own.version));
-  const rows: { generation: bigint; chunk_id: string }[] =
-    (await table?.query().select(['generation', 'chunk_id']).toArray()) ?? [];
-  const chunks = new Map<number, string[]>();
-  for (const { generation, chunk_id } of rows) {
-    const id = Number(generation);
-    chunks.set(id, [...(chunks.get(id) ?? []), String(chunk_id)]);
+  const chunks = new Map<number, number[]>();
+  const counts = own === null ? new Map<number, number>() : await context.chunks.countByGeneration(own.name);
+  if (own !== null) {
+    const latest = { name: own.name, version: await context.chunks.version(own.name) };
+    for await (const { generation, chunkIndex } of context.chunks.readTokens(latest, [...counts.keys()]))
+      chunks.set(generation, [...(chunks.get(generation) ?? []), chunkIndex]);
   }
   for (const [id, found] of chunks) {
     if ((live.get(id) ?? stored.get(id))?.bucketId !== bucketId)
@@ -193,7 +192,7 @@ async function checkIndex(
       faults.push(`index has ${found.length} rows (${new Set(found).size} chunks) of ${documentId}, not ${count}`);
     }
   }
-  return rows.length;
+  return [...chunks.values()].reduce((sum, found) => sum + found.length, 0);
 }
 
 async function checkObjects(

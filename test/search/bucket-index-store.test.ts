@@ -18,7 +18,7 @@ beforeAll(async () => {
     ids.set(name, bucketId);
     const shape = { chunksPerDocument: 1, teams: 1, after: nth * 2 };
     await fillIndex(
-      { sql, tables: search.chunks.tables },
+      { sql, tables: search.lance.tables },
       { orgId: operator.orgId, bucketId },
       ['A harbour.', 'A ferry.'],
       shape,

@@ -54,11 +54,11 @@ it('a document that is ready is found by the very next search of every process, 
     await until(isReady, { what: 'the ingest of a document', withinMs: 60_000 });
     for (const side of [there, here]) expect(await find(side, name)).toEqual([id]);
   }
-  for (const side of [here, there]) expect(side.appliance.search.chunks.copies?.totals.tables).toBe(1);
+  for (const side of [here, there]) expect(side.appliance.search.lance.copies?.totals.tables).toBe(1);
 });
 
 it('a commit brings the copy of its own process up to date before the next search', async () => {
-  const rows = () => here.appliance.search.chunks.copies?.totals.rows as number;
+  const rows = () => here.appliance.search.lance.copies?.totals.rows as number;
   await find(here, 'schooner');
   const before = rows();
   await upload('schooner');
@@ -69,12 +69,12 @@ it('a document that was deleted is found by no process any more, and its text le
   const id = await upload('galleon');
   await until(async () => (await find(there, 'galleon')).length === 1, { withinMs: 60_000 });
   await find(here, 'galleon');
-  const rows = there.appliance.search.chunks.copies?.totals.rows as number;
+  const rows = there.appliance.search.lance.copies?.totals.rows as number;
   await deleteDocument(here.appliance.sql, here.operator, bucketId, id);
   for (const side of [here, there]) expect(await find(side, 'galleon')).toEqual([]);
   await here.appliance.documents.purge(new AbortController().signal);
   for (const side of [here, there]) {
     expect(await find(side, 'galleon')).toEqual([]);
-    await until(async () => side.appliance.search.chunks.copies?.totals.rows === rows - 1);
+    await until(async () => side.appliance.search.lance.copies?.totals.rows === rows - 1);
   }
 });

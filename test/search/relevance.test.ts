@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { embedLexical, embedLexicalPassages } from '../../src/embedding/providers/local.ts';
 import type { Candidate, ChunkReader } from '../../src/index/chunk-index.ts';
-import { hashOf, RowSample, type SampledRow } from '../../src/index/lance/row-sample.ts';
+import { hashOf, RowSample, type SampledRow } from '../../src/index/row-sample.ts';
 import { analyse } from '../../src/language/analyser.ts';
 import { SEMANTIC_ID } from '../../src/models/catalog.ts';
 import type { PreparedQuery } from '../../src/search/prepare-query.ts';

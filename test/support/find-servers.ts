@@ -11,6 +11,8 @@ export interface TestServers {
   readonly dovecot: boolean;
   /** WsgiDAV (`pip install wsgidav cheroot`): a WebDAV server that keeps files in a folder. */
   readonly wsgidav: boolean;
+  /** Milvus Lite (`pip install milvus-lite pymilvus`), which speaks the protocol of Milvus. */
+  readonly milvus: boolean;
 }
 
 export function findServers(): TestServers {
@@ -21,5 +23,6 @@ export function findServers(): TestServers {
     pgbouncer: starts('pgbouncer', '--version'),
     dovecot: starts('dovecot', '--version'),
     wsgidav: starts('wsgidav', '--version'),
+    milvus: starts('milvus-lite', '--help'),
   };
 }

@@ -189,6 +189,7 @@ export const REQUESTS: Readonly<Record<string, MatrixRequest>> = {
   judgeSearch: { json: ({ document }) => ({ document_id: document, grade: 1 }) },
   deleteBucket: { query: () => ({ confirm: 'not its name' }), sessions: true },
   reembedBucket: { json: () => ({ dry_run: true }) },
+  moveBucketIndex: { json: () => ({ engine: 'lance', dry_run: true }) },
   rehearseSwitch: { json: () => ({ model: 'local/lexical-1', queries: [{ query: 'pump' }], dry_run: true }) },
   importVectors: {
     json: ({ collection }) => ({

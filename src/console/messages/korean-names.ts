@@ -107,6 +107,7 @@ export const KOREAN_NAMES = {
   openai_batch: '배치 임베딩',
   source_connector: '소스 동기화',
   bucket_reembed: '버킷 다시 임베딩',
+  bucket_move: '색인 엔진 이동',
   bucket_vectors: '의미 벡터 계산',
   retry: '다시 시도',
   ingest: '문서 처리',

@@ -6,7 +6,7 @@ import type { ResidentThread } from '../../resident/resident-thread.ts';
 import type { Candidate, ComparedRow, LegOptions, SampleQuery } from '../chunk-index.ts';
 import { ReaderGone } from '../chunk-index.ts';
 import { best, type PartReader } from '../join-readers.ts';
-import { SAMPLED_ROWS_MAX, SAMPLED_TABLES_MAX } from '../lance/row-samples.ts';
+import { SAMPLED_ROWS_MAX, SAMPLED_TABLES_MAX } from '../row-samples.ts';
 import type { TableCopies } from './table-copies.ts';
 import type { TableCopy } from './table-copy.ts';
 

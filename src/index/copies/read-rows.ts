@@ -2,7 +2,7 @@ import type { Table } from '@lancedb/lancedb';
 import type { Data, RecordBatch } from 'apache-arrow';
 import { INDEX_DIMENSIONS } from '../../projection/resize.ts';
 import type { RowBatch, RowKeys, Utf8Column } from '../../resident/protocol.ts';
-import { BOILERPLATE } from '../lance/boilerplate.ts';
+import { BOILERPLATE } from '../boilerplate.ts';
 
 const COLUMNS = ['chunk_id', 'document_id', 'generation', 'chunk_index', 'text', 'tokens', 'locator', 'vector'];
 const ROW_ID = '_rowid';

@@ -15,14 +15,15 @@ import type {
   WriteOptions,
 } from '../chunk-index.ts';
 import type { TableCopies } from '../copies/table-copies.ts';
+import { quoteId } from '../quote-id.ts';
+import { RowSamples } from '../row-samples.ts';
 import { LanceBuildAhead } from './build-ahead.ts';
 import { toArrowTable } from './chunk-table.ts';
 import { expungeTable } from './expunge-table.ts';
 import { type LanceTables, TOKEN_INDEX_NAME } from './lance.ts';
-import { quoteId } from './legs.ts';
 import { openReader } from './open-reader.ts';
-import { countByGeneration, readChunks, readTokens } from './read-table.ts';
-import { RowSamples } from './row-samples.ts';
+import { countByGeneration, readChunks, readGenerations, readTokens } from './read-table.ts';
+import { sampleTable } from './sample-table.ts';
 import { settle } from './settle.ts';
 import { isIndexed, readTableState } from './table-state.ts';
 
@@ -31,12 +32,13 @@ export class LanceIndex implements ChunkIndex {
   readonly tables: LanceTables;
   readonly copies: TableCopies | null;
   /** Samples of rows for judging results. */
-  readonly #samples = new RowSamples();
+  readonly #samples: RowSamples;
 
   /** @param copies copies in memory; null if searches use only the tables */
   constructor(tables: LanceTables, copies: TableCopies | null = null) {
     this.tables = tables;
     this.copies = copies;
+    this.#samples = new RowSamples((table) => sampleTable(tables, table));
   }
 
   open(tables: readonly TableVersion[], options: ReadOptions = {}): Promise<ChunkReader | null> {
@@ -66,6 +68,14 @@ export class LanceIndex implements ChunkIndex {
   async *readTokens({ name, version }: TableVersion, generations: readonly number[]): AsyncIterable<ChunkTokens> {
     const table = generations.length === 0 ? null : await this.tables.openForReading(name, version);
     if (table !== null) yield* readTokens(table, generations);
+  }
+
+  async *readGenerations(
+    { name, version }: TableVersion,
+    generations: readonly number[],
+  ): AsyncIterable<IndexedGeneration> {
+    const table = generations.length === 0 ? null : await this.tables.openForReading(name, version);
+    if (table !== null) yield* readGenerations(table, generations);
   }
 
   async countByGeneration(name: string): Promise<Map<number, number>> {

@@ -1,7 +1,8 @@
 import type { FullTextQuery, Query, Table, VectorQuery } from '@lancedb/lancedb';
 import type { WeightedTerms } from '../../language/analyser.ts';
+import { BOILERPLATE } from '../boilerplate.ts';
 import type { Candidate, LegOptions, Passage } from '../chunk-index.ts';
-import { BOILERPLATE } from './boilerplate.ts';
+import { quoteId } from '../quote-id.ts';
 import { loadLance } from './load-lance.ts';
 import { throughIndex } from './vector-index.ts';
 
@@ -78,10 +79,4 @@ function toCandidates(rows: ArrowTable, scoreColumn: string, toScore: (value: nu
 /** Render the condition that a row belongs to one of these documents. */
 export function membership(documentIds: readonly string[]): string {
   return `document_id IN (${documentIds.map(quoteId).join(', ')})`;
-}
-
-/** Quote an id for a predicate. Our ids have a fixed alphabet; the check keeps anything else out of the predicate. */
-export function quoteId(id: string): string {
-  if (!/^[a-z0-9_]+$/.test(id)) throw new Error('not an id');
-  return `'${id}'`;
 }

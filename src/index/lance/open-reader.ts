@@ -7,10 +7,10 @@ import type { ChunkReader, ReadOptions, TableVersion } from '../chunk-index.ts';
 import { readCopies } from '../copies/copy-reader.ts';
 import type { TableCopies } from '../copies/table-copies.ts';
 import { joinReaders, type PartReader } from '../join-readers.ts';
+import type { RowSamples } from '../row-samples.ts';
 import type { LanceTables } from './lance.ts';
 import { type ReadCandidate, searchKeywords, searchVectors } from './legs.ts';
 import { readCosines } from './read-table.ts';
-import type { RowSamples } from './row-samples.ts';
 
 /** Maximum number of LanceDB tables to search at a time. */
 const TABLES_AT_ONCE = 20;
@@ -55,7 +55,7 @@ export async function openReader(
     ...joinReaders(readers),
     compareSample: async (query) => {
       const compared = isAllInMemory ? await copyReader?.compareSample(query) : null;
-      return compared ?? (await samples.read(tables, wanted)).flatMap((sample) => sample.compare(query));
+      return compared ?? (await samples.read(wanted)).flatMap((sample) => sample.compare(query));
     },
   };
 }

@@ -1,6 +1,8 @@
 import type { Table } from '@lancedb/lancedb';
-import type { Candidate, ChunkTokens, StoredChunk } from '../chunk-index.ts';
-import { membership, quoteId } from './legs.ts';
+import { INDEX_DIMENSIONS } from '../../projection/resize.ts';
+import type { Candidate, ChunkTokens, IndexedChunk, IndexedGeneration, StoredChunk } from '../chunk-index.ts';
+import { quoteId } from '../quote-id.ts';
+import { membership } from './legs.ts';
 
 /** Read the first chunks of documents. The result may include chunks of older generations. */
 export async function readChunks(
@@ -72,6 +74,33 @@ export async function* readTokens(table: Table, generations: readonly number[]):
         tokens: String(tokens?.get(row)),
       };
     }
+  }
+}
+
+/** Read whole rows of generations. */
+export async function* readGenerations(table: Table, generations: readonly number[]): AsyncIterable<IndexedGeneration> {
+  const isWanted = `generation IN (${generations.map(Number).join(', ')})`;
+  for await (const batch of table.query().where(isWanted)) {
+    const value = (column: string, row: number): unknown => batch.getChild(column)?.get(row);
+    const vectors = new Float32Array(batch.numRows * INDEX_DIMENSIONS);
+    const chunks = Array.from({ length: batch.numRows }, (_, row): IndexedChunk => {
+      const eventTime = value('event_time', row);
+      vectors.set((value('vector', row) as { toArray(): Float32Array }).toArray(), row * INDEX_DIMENSIONS);
+      return {
+        chunkId: String(value('chunk_id', row)),
+        documentId: String(value('document_id', row)),
+        generation: Number(value('generation', row)),
+        collectionId: value('collection_id', row) as string | null,
+        chunkIndex: Number(value('chunk_index', row)),
+        text: String(value('text', row)),
+        tokens: String(value('tokens', row)),
+        locator: JSON.parse(String(value('locator', row))),
+        modality: 'text',
+        privacyLevel: Number(value('privacy_level', row)),
+        eventTimeMs: eventTime === null ? null : Number(eventTime),
+      };
+    });
+    yield { chunks, vectors };
   }
 }
 

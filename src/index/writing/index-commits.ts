@@ -4,7 +4,7 @@ import type { Logger } from '../../platform/logger.ts';
 import { inTransaction, type Sql } from '../../platform/postgres.ts';
 import type { ChunkIndex, TableState } from '../chunk-index.ts';
 import { refusalOf } from '../comparability.ts';
-import { adoptOrigin, findKnownGenerations, getIndexTable } from '../index-store.ts';
+import { adoptOrigin, findKnownGenerations, getIndexTable, nameOfTable } from '../index-store.ts';
 import { type Append, generationOf } from './appends.ts';
 import { publishVersion } from './index-versions-store.ts';
 import { findReindexRun } from './reindex-store.ts';
@@ -61,7 +61,8 @@ export class IndexCommits {
       else append.reject(await refusalOf(this.#sql, bucketId, { held: origin.space, given: given.space }));
     }
     if (comparable.length === 0) return;
-    const written = await this.#write(bucketId, held?.name ?? bucketId, comparable, stillHeld);
+    const name = held?.name ?? (await nameOfTable(this.#sql, bucketId));
+    const written = await this.#write(bucketId, name, comparable, stillHeld);
     const settled = written.isDueToSettle ? await this.#settleBetweenCommits(bucketId, written.name) : null;
     const state = settled ?? written;
     await publishVersion(this.#sql, bucketId, { ...state, origin, settled: settled !== null });

@@ -2,6 +2,7 @@ import type { VectorOrigin } from '../../embedding/model-choice.ts';
 import { INDEX_TERMS_VERSION } from '../../language/terms-version.ts';
 import type { Sql } from '../../platform/postgres.ts';
 import type { TableState } from '../chunk-index.ts';
+import { engineOf, firstTableName } from '../engines.ts';
 import { PAGE_ROWS } from './in-pages.ts';
 import { lockLost } from './writer-lock.ts';
 
@@ -16,14 +17,15 @@ export async function publishVersion(
   bucketId: string,
   table: TableState & { readonly origin: VectorOrigin | null; readonly settled: boolean },
 ): Promise<void> {
-  // Only the first table of a bucket, which has its id as name, can be new to PostgreSQL.
+  // Only the first table of a bucket can be new to PostgreSQL.
+  const isFirst = table.name === firstTableName(bucketId, engineOf(table.name));
   const rows = await sql`
-    INSERT INTO index_tables (bucket_id, version, model, revision, space, settled, fragments, unindexed_rows,
+    INSERT INTO index_tables (bucket_id, table_name, version, model, revision, space, settled, fragments, unindexed_rows,
                               terms_version)
-    SELECT ${bucketId}, ${table.version}, ${table.origin?.model ?? null}, ${table.origin?.revision ?? null},
+    SELECT ${bucketId}, ${table.name === bucketId ? null : table.name}, ${table.version}, ${table.origin?.model ?? null}, ${table.origin?.revision ?? null},
            ${table.origin?.space ?? null}, ${table.settled}, ${table.fragments}::integer,
            ${table.unindexedRows}::bigint, ${INDEX_TERMS_VERSION}::integer
-    WHERE ${table.name === bucketId} OR EXISTS (SELECT 1 FROM index_tables WHERE bucket_id = ${bucketId})
+    WHERE ${isFirst} OR EXISTS (SELECT 1 FROM index_tables WHERE bucket_id = ${bucketId})
     ON CONFLICT (bucket_id) DO UPDATE
       SET version = greatest(index_tables.version, excluded.version),
           model = CASE WHEN index_tables.space IS NULL THEN excluded.model ELSE index_tables.model END,

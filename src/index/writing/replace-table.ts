@@ -1,10 +1,12 @@
 import { BucketFaults } from '../../documents/bucket-faults.ts';
-import { lockBucketPolicy } from '../../documents/store.ts';
+import type { Engine } from '../../documents/schema.ts';
+import { lockBucket, lockBucketPolicy } from '../../documents/store.ts';
 import { AppError } from '../../platform/errors.ts';
 import type { Logger } from '../../platform/logger.ts';
 import { inTransaction, type Sql } from '../../platform/postgres.ts';
 import type { BuildAhead, ChunkIndex } from '../chunk-index.ts';
-import { getIndexTable } from '../index-store.ts';
+import { engineOf, firstTableName } from '../engines.ts';
+import { findEngine, getIndexTable, updateEngine } from '../index-store.ts';
 import { inPages } from './in-pages.ts';
 import { KEEP_VERSIONS_MS } from './keep-versions.ts';
 import {
@@ -35,8 +37,8 @@ export interface ChoreContext extends TableContext {
  * Make the name of the table that replaces a bucket's present one. It begins with the bucket's id, so that it can be
  * dropped with the bucket.
  */
-export function nextTableName(bucketId: string, runId: string): string {
-  return `${bucketId}_${runId}`;
+export function nextTableName(bucketId: string, runId: string, engine: Engine): string {
+  return `${firstTableName(bucketId, engine)}_${runId}`;
 }
 
 /**
@@ -54,17 +56,20 @@ export async function swapTable(
   flip: (tx: Sql) => Promise<boolean>,
 ): Promise<boolean> {
   const name = run.tableName as string;
+  const engine = engineOf(name);
+  const isMove = engine !== (await findEngine(sql, run.bucketId));
   // Prepare it under a separate lock, so that other writers of the bucket can write in between.
   await withIndexWriterLock(direct, run.bucketId, () => chunks.prepareForSearches(name));
   return withIndexWriterLock(direct, run.bucketId, async (stillHeld) => {
     await lockedBy(stillHeld).requireLock();
     return inTransaction(sql, async (tx) => {
       // Lock this first, in the same order as a deletion of the bucket.
-      await lockBucketPolicy(tx, orgId, run.bucketId);
+      await (isMove ? lockBucket : lockBucketPolicy)(tx, orgId, run.bucketId);
       // This blocks jobs that are about to finish: they lock the space of the index before they write their document.
       await lockIndexTable(tx, run.bucketId);
       if (!(await flip(tx))) return false;
       await replaceTable(tx, run, await chunks.version(name));
+      if (isMove) await updateEngine(tx, run.bucketId, engine);
       return true;
     });
   });

@@ -1,3 +1,4 @@
+import type { Engine } from '../../documents/schema.ts';
 import type { VectorOrigin } from '../../embedding/model-choice.ts';
 import type { VectorFacts } from '../../index/index-store.ts';
 import type { ReindexKind } from '../../index/writing/reindex-store.ts';
@@ -16,6 +17,8 @@ export interface ReindexPlan {
   readonly kind: ReindexKind;
   readonly bucketId: string;
   readonly bucketName: string;
+  /** Engine that holds the index afterwards; undefined to keep the bucket's. */
+  readonly engine?: Engine;
   /**
    * `in_place`: the latent space stays, and documents change one batch after the other. `new_table`: a second table
    * is built and replaces the present one. `nothing`: there is nothing to do.

@@ -2,13 +2,17 @@ import { failureCategoryOf } from '../../embedding/failure-category.ts';
 import { dropReindexRunOfJob } from '../../index/writing/reindex-store.ts';
 import type { JobHandler } from '../../jobs/handler.ts';
 import { asJobError, JobError, type Lease } from '../../jobs/lease.ts';
+import type { Job } from '../../jobs/schema.ts';
 import { AppError } from '../../platform/errors.ts';
 import type { Sql } from '../../platform/postgres.ts';
+import { MOVE, moveOfJob } from './move-job.ts';
+import type { ReindexPlan } from './plan.ts';
 import { planDeferred } from './plan-deferred.ts';
-import { planReembed, type ReembedContext } from './plan-reembed.ts';
+import { type MovePlan, planMove } from './plan-move.ts';
+import { planReembed, type ReembedContext, type ReembedPlan } from './plan-reembed.ts';
 import { DEFERRED, REINDEX, requestOfJob } from './reembed-job.ts';
 import { type ReindexContext, reindexBucket } from './reindex-bucket.ts';
-import type { RunResult } from './run.ts';
+import type { RunOptions, RunResult } from './run.ts';
 
 /** This job reads no file of a user, so a lost lease has another cause, such as a killed worker. */
 const CRASHES_MAX = 20;
@@ -21,9 +25,10 @@ export interface ReembedHandlerContext extends ReindexContext, ReembedContext {
 }
 
 /**
- * Create the handler of the jobs that embed a bucket. A job that embeds it by another model builds a new table while
- * searches use the present one, and follows uploads, edits and deletions. It finishes in the transaction that replaces
- * the table. A job that makes missing vectors adds them to the present table.
+ * Create the handler of the jobs that rebuild the index of a bucket. A job that embeds it by another model, or moves it
+ * to another engine, builds a new table while searches use the present one, and follows uploads, edits and deletions.
+ * It finishes in the transaction that replaces the table. A job that makes missing vectors adds them to the present
+ * table.
  */
 export function reembedHandler(context: ReembedHandlerContext): JobHandler {
   return {
@@ -37,8 +42,7 @@ export function reembedHandler(context: ReembedHandlerContext): JobHandler {
 
 async function reembed(context: ReembedHandlerContext, lease: Lease): Promise<void> {
   const { job, signal } = lease;
-  const { request, actor } = requestOfJob(job);
-  const caller = { orgId: job.orgId, actor };
+  const caller = { orgId: job.orgId, actor: requestOfJob(job).actor };
   try {
     // A new map or a new model may have caused the job. This process has not read it yet.
     await context.refreshModels();
@@ -50,16 +54,7 @@ async function reembed(context: ReembedHandlerContext, lease: Lease): Promise<vo
       onDone: (tx: Sql, done: RunResult) =>
         lease.complete(tx, { chunksCount: done.covered.chunks, fileType: null, actualCost: done.cost }),
     };
-    const { plan, result } =
-      job.processingType === DEFERRED
-        ? await reindexBucket(context, caller, () => planDeferred(context, caller, job.bucketId), {
-            ...options,
-            detail: null,
-          })
-        : await reindexBucket(context, caller, () => planReembed(context, caller, request), {
-            ...options,
-            detail: ({ from, origin }) => ({ from, to: origin, job_id: job.id }),
-          });
+    const { plan, result } = await runPlan(context, job, caller, options);
     // Nothing was left to do when the turn of the job came.
     if (plan.mode === 'nothing') {
       await lease.complete(context.sql, { chunksCount: plan.chunks, fileType: null, actualCost: result.cost });
@@ -69,6 +64,26 @@ async function reembed(context: ReembedHandlerContext, lease: Lease): Promise<vo
     signal.throwIfAborted();
     throw failureOf(error);
   }
+}
+
+/** Run the plan of a job, by its type. */
+function runPlan(
+  context: ReembedHandlerContext,
+  job: Job,
+  caller: { readonly orgId: string; readonly actor: string },
+  options: Pick<RunOptions, 'signal' | 'jobId' | 'onWork' | 'onProgress' | 'onDone'>,
+): Promise<{ plan: ReindexPlan; result: RunResult }> {
+  if (job.processingType === DEFERRED) {
+    const plan = () => planDeferred(context, caller, job.bucketId);
+    return reindexBucket<ReindexPlan>(context, caller, plan, { ...options, detail: null });
+  }
+  if (job.processingType === MOVE) {
+    const detail = ({ from, engine }: MovePlan) => ({ from, to: engine, job_id: job.id });
+    return reindexBucket(context, caller, () => planMove(context.sql, caller, moveOfJob(job)), { ...options, detail });
+  }
+  const detail = ({ from, origin }: ReembedPlan) => ({ from, to: origin, job_id: job.id });
+  const { request } = requestOfJob(job);
+  return reindexBucket(context, caller, () => planReembed(context, caller, request), { ...options, detail });
 }
 
 /** Faults that end when the documents stop changing, or when another map is in use. */

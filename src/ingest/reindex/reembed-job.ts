@@ -75,40 +75,61 @@ export async function queueReembed(
  * @returns the id of the job
  * @throws AppError `reindex_in_progress` (409) naming the job; `bucket_not_found` (404)
  */
-export async function enqueueReembed(
+export function enqueueReembed(
   context: Pick<ReembedJobs, 'sql' | 'notifier' | 'logger'>,
-  { orgId, actor }: Pick<Caller, 'orgId' | 'actor'>,
+  caller: Pick<Caller, 'orgId' | 'actor'>,
   plan: ReembedPlan,
   { storedOnly }: { storedOnly: boolean },
 ): Promise<string> {
-  const jobId = newId('job');
+  return enqueueReindex(context, caller, plan.bucketId, {
+    fileName: `${plan.bucketName} by ${plan.model.id}`,
+    processingType: PROCESSING_TYPE,
+    estimatedCost: plan.estimatedCost,
+    metadataSnapshot: {
+      model: plan.model.id,
+      from_model: plan.from.model,
+      requested_by: caller.actor,
+      ...(storedOnly ? { stored_only: 'true' } : {}),
+    },
+  });
+}
+
+/**
+ * Queue a job that rebuilds the index of a bucket.
+ * @returns the id of the job
+ * @throws AppError as `enqueueReembed`
+ */
+export async function enqueueReindex(
+  context: Pick<ReembedJobs, 'sql' | 'notifier' | 'logger'>,
+  { orgId }: Pick<Caller, 'orgId'>,
+  bucketId: string,
+  job: {
+    readonly fileName: string;
+    readonly processingType: string;
+    readonly estimatedCost: number;
+    readonly metadataSnapshot: Record<string, string>;
+  },
+): Promise<string> {
+  const id = newId('job');
   await context.sql.begin(async (tx) => {
-    await lockBucket(tx, orgId, plan.bucketId);
-    await cancelDeferred(tx, orgId, plan.bucketId);
-    await refuseSecond(tx, plan.bucketId);
+    await lockBucket(tx, orgId, bucketId);
+    await cancelDeferred(tx, orgId, bucketId);
+    await refuseSecond(tx, bucketId);
     await enqueueJob(tx, {
-      id: jobId,
+      id,
       kind: REINDEX,
       orgId,
-      bucketId: plan.bucketId,
+      bucketId,
       priority: PRIORITY,
       s3Key: '',
-      fileName: `${plan.bucketName} by ${plan.model.id}`,
       fileSizeBytes: 0,
-      processingType: PROCESSING_TYPE,
-      estimatedCost: plan.estimatedCost,
-      metadataSnapshot: {
-        model: plan.model.id,
-        from_model: plan.from.model,
-        requested_by: actor,
-        ...(storedOnly ? { stored_only: 'true' } : {}),
-      },
+      ...job,
     });
   });
   await context.notifier
     .notifyQueued(REINDEX)
     .catch((error) => context.logger.debug({ err: error }, 'notification of a queued job was lost'));
-  return jobId;
+  return id;
 }
 
 /** Cancel the job that makes missing vectors, since the new job makes them, too. */

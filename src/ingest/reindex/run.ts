@@ -1,7 +1,7 @@
 import pLimit from 'p-limit';
 import type { Embedder } from '../../embedding/embedder.ts';
 import type { BuildAhead } from '../../index/chunk-index.ts';
-import { findBucketOrigin, forgetGenerations, lockIndexSpace } from '../../index/index-store.ts';
+import { findBucketOrigin, findEngine, forgetGenerations, lockIndexSpace } from '../../index/index-store.ts';
 import type { IndexWriter } from '../../index/writing/index-writer.ts';
 import {
   closeIndexForRun,
@@ -153,7 +153,8 @@ export class Reindexing {
     const aim = { kind, bucketId, origin, jobId: this.#options.jobId ?? null };
     const resumed = await resumeReindexRun(sql, aim);
     const id = newId('rpj');
-    const run = resumed ?? this.#newRun(nextTableName(bucketId, id), id);
+    const engine = this.#plan.engine ?? (await findEngine(sql, bucketId));
+    const run = resumed ?? this.#newRun(nextTableName(bucketId, id, engine), id);
     if (resumed) await this.#takeOver(resumed);
     else await inTransaction(sql, (tx) => startReindexRun(tx, run));
     this.#indexes = buildIndexesAhead(this.#context, run, this.#plan.chunks);

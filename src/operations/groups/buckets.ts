@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { createBucket, deleteBucket, findBucket, listBuckets } from '../../documents/buckets.ts';
+import { createBucket, deleteBucket, findBucket, listBuckets, requireEngine } from '../../documents/buckets.ts';
 import { editBucket } from '../../documents/edit-bucket.ts';
 import { CreateBucket, EditBucket } from '../../documents/schema.ts';
 import { getBucketDetails } from '../../search/bucket-model.ts';
@@ -11,9 +11,10 @@ import { forOrganization } from '../operation.ts';
 /** Bucket by its name or id. */
 const Named = z.object({ bucket: z.string() });
 
-export const create = forOrganization(CreateBucket, (request, { appliance, operator }) =>
-  createBucket(appliance.sql, operator, request),
-);
+export const create = forOrganization(CreateBucket, (request, { appliance, operator }) => {
+  requireEngine(request.engine, appliance.config);
+  return createBucket(appliance.sql, operator, request);
+});
 
 export const list = forOrganization(z.object({}), async (_, { appliance, operator }) =>
   listPage(await listBuckets(appliance.sql, operator)),

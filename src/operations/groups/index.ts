@@ -1,11 +1,13 @@
 import { z } from 'zod';
 import { findBucket } from '../../documents/buckets.ts';
 import { getVisibleJob } from '../../documents/job-documents.ts';
+import { Engine } from '../../documents/schema.ts';
 import { listIndexStats } from '../../index/index-stats.ts';
 import { selectLiveGroups } from '../../index/index-store.ts';
 import { countReindexedChunks } from '../../index/writing/reindex-store.ts';
 import { rehearsalContext, rehearseSwitch } from '../../ingest/rehearsal/rehearse-switch.ts';
 import { RehearsalBody } from '../../ingest/rehearsal/schema.ts';
+import { queueMove } from '../../ingest/reindex/move-job.ts';
 import { planReprojection } from '../../ingest/reindex/plan-reprojection.ts';
 import { queueReembed } from '../../ingest/reindex/reembed-job.ts';
 import { type ReprojectReport, rebuildIndex, reprojectBucket } from '../../ingest/reindex/reindex-bucket.ts';
@@ -22,6 +24,14 @@ export const reembed = forOrganization(
   z.object({ bucket: z.string(), model: z.string().optional(), dry_run: z.boolean() }),
   ({ dry_run: dryRun, ...request }, { appliance, operator }) =>
     queueReembed(appliance.ingest.reembed, operator, request, { dryRun }),
+  ['ingest'],
+);
+
+/** Queue a job that moves the index of a bucket to another engine, or with `dry_run` only plan it. */
+export const move = forOrganization(
+  z.object({ bucket: z.string(), engine: Engine, dry_run: z.boolean() }),
+  ({ dry_run: dryRun, ...request }, { appliance, operator }) =>
+    queueMove(appliance.ingest.reembed, operator, request, { dryRun }),
   ['ingest'],
 );
 

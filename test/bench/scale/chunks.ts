@@ -192,7 +192,7 @@ async function measureRecall(
 ): Promise<void> {
   const own = await getIndexTable(sql, bucketId);
   if (!own) throw new Error('the bucket has no index');
-  const { tables, copies } = search.chunks;
+  const { tables, copies } = search.lance;
   // Opened for each use: once the copy is complete, the table is closed.
   const open = () => tables.openForReading(own.name, own.version) as Promise<Table>;
   const copied = async () => (await copies?.find(own.name, own.version, open)) != null;

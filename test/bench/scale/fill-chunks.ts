@@ -53,7 +53,7 @@ export async function fillChunks(
     SELECT n, ${orgId}, ${bucketId}, 'doc_' || n, 'job_bench', 'documents/doc_' || n || '/chunks-' || n,
            ${CHUNKS_PER_DOCUMENT}, ${LEXICAL_ID}, ${LEXICAL_SPACE}
     FROM generate_series(${range.from}::int, ${range.to - 1}::int) n`;
-  const table = await search.chunks.tables.openForWriting(bucketId);
+  const table = await search.lance.tables.openForWriting(bucketId);
   for (let first = range.from; first < range.to; first += DOCUMENTS_PER_COMMIT) {
     const last = Math.min(range.to, first + DOCUMENTS_PER_COMMIT);
     const generations: IndexedGeneration[] = [];

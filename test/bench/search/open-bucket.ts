@@ -48,7 +48,7 @@ export async function withSearchBucket(
     const operator = await appliance.access.operator('default');
     const { id: bucketId } = await createBucket(sql, operator, { name: 'large', policy: BucketPolicy.parse({}) });
     const place = { orgId: operator.orgId, bucketId };
-    const stores = { sql, tables: appliance.search.chunks.tables };
+    const stores = { sql, tables: appliance.search.lance.tables };
     if (chunks >= DIRECT_CHUNKS_MIN) {
       const beganMs = performance.now();
       const seconds = () => ((performance.now() - beganMs) / 1000).toFixed(0);

@@ -1,5 +1,5 @@
 /** Searches with known answers, and the facts about their best results that the estimate of relevance sees. */
-import { hashOf, RowSample } from '../../../src/index/lance/row-sample.ts';
+import { hashOf, RowSample } from '../../../src/index/row-sample.ts';
 import { analyse } from '../../../src/language/analyser.ts';
 import { SEMANTIC_ID } from '../../../src/models/catalog.ts';
 import { INDEX_DIMENSIONS } from '../../../src/projection/resize.ts';

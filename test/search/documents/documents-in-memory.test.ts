@@ -22,7 +22,7 @@ beforeAll(async () => {
   ({ id: bucketId } = await createBucket(sql, here.operator, { name: 'ships', policy: BucketPolicy.parse({}) }));
   const passages = Array.from({ length: DOCUMENTS }, (_, nth) => `The vessel number${nth} lies at anchor.`);
   const shape = { chunksPerDocument: 1, teams: 3 };
-  await fillIndex({ sql, tables: search.chunks.tables }, { orgId: here.operator.orgId, bucketId }, passages, shape);
+  await fillIndex({ sql, tables: search.lance.tables }, { orgId: here.operator.orgId, bucketId }, passages, shape);
   await until(async () => {
     await find('number1');
     return here.appliance.search.documents?.documents === DOCUMENTS;

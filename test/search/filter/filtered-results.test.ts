@@ -19,7 +19,7 @@ beforeAll(async () => {
   const { id: bucketId } = await createBucket(sql, operator, { name: 'teams', policy: BucketPolicy.parse({}) });
   const passages = Array.from({ length: DOCUMENTS * 2 }, () => drawText(random, 20 + Math.floor(random() * 60)));
   const shape = { chunksPerDocument: 2, teams: TEAMS };
-  await fillIndex({ sql, tables: search.chunks.tables }, { orgId: operator.orgId, bucketId }, passages, shape);
+  await fillIndex({ sql, tables: search.lance.tables }, { orgId: operator.orgId, bucketId }, passages, shape);
 });
 afterAll(() => test.close());
 
@@ -55,7 +55,7 @@ it.each([
       }
     }
   }
-  expect(search.chunks.copies?.totals.rows).toBe(DOCUMENTS * 2);
+  expect(search.lance.copies?.totals.rows).toBe(DOCUMENTS * 2);
 });
 
 it.each([
@@ -74,6 +74,6 @@ it.each([
     // The documents are read into memory once the bucket has been searched often.
     expect((await searchBucket(search, test.operator, 'teams', request)).results).toEqual(expected);
   }
-  expect(search.chunks.copies?.totals.rows).toBe(DOCUMENTS * 2);
+  expect(search.lance.copies?.totals.rows).toBe(DOCUMENTS * 2);
   expect(search.documents?.documents).toBe(DOCUMENTS);
 });

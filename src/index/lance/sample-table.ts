@@ -1,74 +1,22 @@
 import type { Table } from '@lancedb/lancedb';
 import type { RecordBatch } from 'apache-arrow';
-import { LRUCache } from 'lru-cache';
-import type { LanceTables } from '../../index/lance/lance.ts';
 import { INDEX_DIMENSIONS } from '../../projection/resize.ts';
-import { hashOf, RowSample, type SampledRow } from './row-sample.ts';
+import type { TableVersion } from '../chunk-index.ts';
+import { hashOf, type SampledRow } from '../row-sample.ts';
+import { SAMPLED_ROWS_MAX, type TableSample } from '../row-samples.ts';
+import type { LanceTables } from './lance.ts';
 
-/** Number of rows of a sample. A smaller table is its own sample. */
-export const SAMPLED_ROWS_MAX = 128;
 /** Number of rows above which a sample is spread over the table: its chunk ids take too long to read. */
 const DRAWN_ROWS_MAX = 200_000;
-/** Maximum number of samples to keep. Each takes half a megabyte. */
-const SAMPLES_MAX = 48;
-/** Number of rows up to which a sample is read again after each write, in some milliseconds. */
-export const REREAD_ROWS_MAX = 20_000;
-/** Time after which a sample of a larger table is read again. */
-const KEPT_MS = 10 * 60_000;
-/** Maximum number of tables that one search samples. */
-export const SAMPLED_TABLES_MAX = 4;
 
-interface Sample {
-  readonly version: number;
-  readonly read: Promise<ReadSample>;
-  /** True if the sample also serves later versions. */
-  isKept: boolean;
-}
-
-interface ReadSample {
-  readonly sample: RowSample;
-  /** Number of rows of the table. */
-  readonly tableRows: number;
-}
-
-/** Samples of the rows of tables. A small table with a copy in memory needs none. */
-export class RowSamples {
-  readonly #byTable = new LRUCache<string, Sample>({ max: SAMPLES_MAX, ttl: KEPT_MS });
-
-  /** Return samples of the rows of the first few tables. Leave out those that cannot be read. */
-  async read(
-    tables: LanceTables,
-    indexTables: readonly { readonly name: string; readonly version: number }[],
-  ): Promise<readonly RowSample[]> {
-    const samples = indexTables
-      .slice(0, SAMPLED_TABLES_MAX)
-      .map(({ name, version }) => this.#find(tables, name, version));
-    const read = await Promise.allSettled(samples);
-    return read.flatMap((found) => (found.status === 'fulfilled' ? [found.value.sample] : []));
-  }
-
-  #find(tables: LanceTables, name: string, version: number): Promise<ReadSample> {
-    const known = this.#byTable.get(name);
-    if (known && (known.version >= version || known.isKept)) return known.read;
-    const found: Sample = { version, read: readSample(tables, name, version), isKept: false };
-    this.#byTable.set(name, found);
-    found.read.then(
-      ({ tableRows }) => {
-        found.isKept = tableRows > REREAD_ROWS_MAX;
-      },
-      () => this.#byTable.delete(name),
-    );
-    return found.read;
-  }
-}
-
-async function readSample(tables: LanceTables, name: string, version: number): Promise<ReadSample> {
+/** Read a sample of the rows of a table. */
+export async function sampleTable(tables: LanceTables, { name, version }: TableVersion): Promise<TableSample> {
   const table = await tables.openForReading(name, version);
   const tableRows = (await table?.countRows()) ?? 0;
-  return { sample: new RowSample(table === null ? [] : await sampleTable(table, tableRows)), tableRows };
+  return { rows: table === null ? [] : await readRows(table, tableRows), tableRows };
 }
 
-async function sampleTable(table: Table, rows: number): Promise<SampledRow[]> {
+async function readRows(table: Table, rows: number): Promise<SampledRow[]> {
   if (rows === 0) return [];
   const isDrawn = rows > SAMPLED_ROWS_MAX && rows <= DRAWN_ROWS_MAX;
   const taken = isDrawn ? table.takeRowIds(await drawRowIds(table)) : table.takeOffsets(spreadOffsets(rows));

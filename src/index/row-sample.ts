@@ -1,5 +1,5 @@
-import { INDEX_DIMENSIONS } from '../../projection/resize.ts';
-import type { ComparedRow, SampleQuery } from '../chunk-index.ts';
+import { INDEX_DIMENSIONS } from '../projection/resize.ts';
+import type { ComparedRow, SampleQuery } from './chunk-index.ts';
 
 /** Row of the sample of an index. */
 export interface SampledRow {

@@ -1,0 +1,64 @@
+import { Flags } from '@oclif/core';
+import { BaseCommand } from '../../src/cli/base-command.ts';
+import { bucketFlag, orgFlag } from '../../src/cli/flags.ts';
+import { ENGINES } from '../../src/documents/engines.ts';
+
+export default class IndexMove extends BaseCommand {
+  static override setsUp = false;
+  static override description =
+    'Move the search index of a bucket to another engine. No provider is called.\n' +
+    'A job builds a new index there while searches use the present one, includes what is uploaded, edited and deleted ' +
+    'meanwhile, and then replaces the present index at once. An interrupted job continues where it stopped.';
+  static override examples = [
+    '<%= config.bin %> index move --bucket archive --engine milvus',
+    '<%= config.bin %> index move --bucket archive --engine lance --no-wait --json',
+  ];
+  static override flags = {
+    bucket: bucketFlag,
+    engine: Flags.option({
+      options: ENGINES,
+      description: 'engine that holds the index afterwards; milvus needs the setting index.milvus',
+      required: true,
+      env: 'SERVICE_ENGINE',
+    })(),
+    org: orgFlag,
+    'dry-run': Flags.boolean({ description: 'show what would be done, and change nothing', env: 'SERVICE_DRY_RUN' }),
+    wait: Flags.boolean({
+      description: 'wait until the job is done and show its progress',
+      default: true,
+      allowNo: true,
+      env: 'SERVICE_WAIT',
+    }),
+  };
+
+  async run(): Promise<unknown> {
+    const { flags } = await this.parse(IndexMove);
+    const request = { bucket: flags.bucket, engine: flags.engine, dry_run: flags['dry-run'] === true };
+    return this.withSession(flags, async (session, signal) => {
+      const reply = await session.call('index.move', request);
+      const { from_engine: from, engine, chunks } = reply;
+      if (reply.job_id === null) {
+        const isDone = from === engine || !reply.dry_run;
+        this.log(
+          isDone
+            ? `the index of ${flags.bucket} is on ${engine}`
+            : `would move ${chunks} chunks from ${from} to ${engine}`,
+        );
+        return reply;
+      }
+      if (!flags.wait) {
+        this.log(`queued as ${reply.job_id}`);
+        return reply;
+      }
+      const { waitForJob } = await import('../../src/cli/wait-for-job.ts');
+      const jobId = reply.job_id;
+      const job = await waitForJob(
+        session,
+        { id: jobId, kind: 'reindex', label: 'moving chunks' },
+        { readProgress: () => session.call('index.progress', { job: jobId }), signal },
+      );
+      this.log(`${job.chunks_count} chunks of ${flags.bucket} are on ${engine}`);
+      return { ...reply, status: job.status };
+    });
+  }
+}

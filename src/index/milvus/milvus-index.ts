@@ -1,0 +1,250 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { RowData } from '@zilliz/milvus2-sdk-node';
+import { AppError, dependencyDown } from '../../platform/errors.ts';
+import type { MilvusSettings } from '../../platform/storage-settings.ts';
+import {
+  type BuildAhead,
+  type ChunkIndex,
+  type ChunkReader,
+  type ChunkSelection,
+  type ChunkTokens,
+  type IndexedGeneration,
+  ReaderGone,
+  type ReadOptions,
+  type StoredChunk,
+  type TableState,
+  type TableStatistics,
+  type TableVersion,
+  type WriteOptions,
+} from '../chunk-index.ts';
+import { joinReaders, type PartReader } from '../join-readers.ts';
+import { RowSamples } from '../row-samples.ts';
+import { MilvusCollections } from './collections.ts';
+import { CollectionMissing, MilvusConnection, WRITE_MS_MAX } from './milvus-connection.ts';
+import { collectionReader } from './milvus-reader.ts';
+import {
+  countByGeneration,
+  countRows,
+  isOfDocuments,
+  isOfGenerations,
+  readChunks,
+  readGenerations,
+  readTokens,
+  readVersion,
+  sampleRows,
+} from './read-rows.ts';
+import { rowsOf, versionRow } from './rows.ts';
+
+/** Number of rows of one request. The client holds the event loop for some 0.3 ms per row. */
+const REQUEST_ROWS = 100;
+/** Time after which a write whose outcome is unknown has taken effect, or never will. */
+const LATE_MS = 60_000;
+
+/**
+ * Driver of `ChunkIndex` for Milvus. Each table is a collection of its own, so that one bucket's words do not weigh in
+ * another's ranking. PostgreSQL decides which generations a search returns; the engine only finds rows.
+ */
+export class MilvusIndex implements ChunkIndex {
+  readonly #connection: MilvusConnection;
+  readonly #collections: MilvusCollections;
+  readonly #samples: RowSamples;
+
+  constructor(settings: MilvusSettings) {
+    this.#connection = new MilvusConnection(settings);
+    this.#collections = new MilvusCollections(this.#connection);
+    this.#samples = new RowSamples(({ name }) => sampleRows(this.#connection, name));
+  }
+
+  async open(tables: readonly TableVersion[], { ownTerms }: ReadOptions = {}): Promise<ChunkReader | null> {
+    const known = await Promise.all(tables.map((table) => this.#exists(table)));
+    const found = tables.filter((_, nth) => known[nth]);
+    if (found.length === 0) return null;
+    const readers = found.map(({ name }) =>
+      this.#guarded(name, collectionReader(this.#connection, name, ownTerms?.get(name))),
+    );
+    return {
+      ...joinReaders(readers),
+      compareSample: async (query) => (await this.#samples.read(found)).flatMap((sample) => sample.compare(query)),
+    };
+  }
+
+  /** A table without a version was never written. */
+  async #exists({ name, version }: TableVersion): Promise<boolean> {
+    return version > 0 && (await this.#collections.has(name));
+  }
+
+  /** Repeat the search if its collection was dropped, by this process or another one. */
+  #guarded(name: string, reader: PartReader): PartReader {
+    const guard = async <T>(work: Promise<T>): Promise<T> => {
+      try {
+        return await work;
+      } catch (error) {
+        if (error instanceof AppError || error instanceof ReaderGone) throw error;
+        this.#collections.forget(name);
+        // The client has errors of its own for a missing collection.
+        if (await this.#collections.has(name)) throw error;
+        throw new ReaderGone();
+      }
+    };
+    return {
+      searchVectors: (vector, options) => guard(reader.searchVectors(vector, options)),
+      searchKeywords: (terms, options) => guard(reader.searchKeywords(terms, options)),
+      corrections: () => reader.corrections(),
+      readCosines: (vector, candidates) => guard(reader.readCosines(vector, candidates)),
+      readPassages: (candidates) => guard(reader.readPassages(candidates)),
+    };
+  }
+
+  async statistics(table: TableVersion): Promise<TableStatistics | null> {
+    if (!(await this.#exists(table))) return null;
+    return { rows: await countRows(this.#connection, table.name), fragments: 1, smallFragments: 0, unindexedRows: 0 };
+  }
+
+  async readChunks(
+    table: TableVersion,
+    options: { readonly documentIds: readonly string[]; readonly perDocument: number; readonly limit: number },
+  ): Promise<StoredChunk[]> {
+    const isEmpty = options.documentIds.length === 0 || !(await this.#exists(table));
+    return isEmpty ? [] : readChunks(this.#connection, table.name, options);
+  }
+
+  async *readTokens(table: TableVersion, generations: readonly number[]): AsyncIterable<ChunkTokens> {
+    const isEmpty = generations.length === 0 || !(await this.#exists(table));
+    if (!isEmpty) yield* readTokens(this.#connection, table.name, generations);
+  }
+
+  async *readGenerations(table: TableVersion, generations: readonly number[]): AsyncIterable<IndexedGeneration> {
+    const isEmpty = generations.length === 0 || !(await this.#exists(table));
+    if (!isEmpty) yield* readGenerations(this.#connection, table.name, generations);
+  }
+
+  async countByGeneration(name: string): Promise<Map<number, number>> {
+    await this.#collections.ensure(name);
+    return countByGeneration(this.#connection, name);
+  }
+
+  async version(name: string): Promise<number> {
+    await this.#collections.ensure(name);
+    return readVersion(this.#connection, name);
+  }
+
+  append(name: string, generations: readonly IndexedGeneration[], options: WriteOptions = {}): Promise<TableState> {
+    return this.#write(name, options, () => this.#upsert(name, rowsOf(generations)));
+  }
+
+  remove(name: string, selection: ChunkSelection, options: WriteOptions = {}): Promise<TableState> {
+    const filter = conditionOf(selection);
+    return this.#write(name, options, async () => {
+      await this.#connection.callLoaded(name, (client) =>
+        client.delete({ collection_name: name, filter, consistency_level: 'Strong', timeout: WRITE_MS_MAX }),
+      );
+    });
+  }
+
+  /**
+   * Write, and store the next version last. A write that ends half-way leaves rows of generations that no search
+   * returns, under the same keys with which the write is repeated.
+   */
+  async #write(name: string, { requireLock, onLate }: WriteOptions, write: () => Promise<void>): Promise<TableState> {
+    const version = (await this.version(name)) + 1;
+    await requireLock?.();
+    try {
+      await write();
+      await this.#upsert(name, [versionRow(version)]);
+    } catch (error) {
+      if (error instanceof CollectionMissing) {
+        this.#collections.forget(name);
+        throw dependencyDown('index', 'the collection was dropped during the write', error);
+      }
+      // A request without an answer may take effect later.
+      if (onLate) delay(LATE_MS, undefined, { ref: false }).then(onLate, () => undefined);
+      throw error;
+    }
+    return stateOf(name, version);
+  }
+
+  /** Write rows under their keys, so that a repeated request changes nothing. */
+  async #upsert(name: string, rows: Iterable<RowData>): Promise<void> {
+    for (const data of inGroups(rows, REQUEST_ROWS)) {
+      await this.#connection.call((client) => client.upsert({ collection_name: name, data, timeout: WRITE_MS_MAX }));
+    }
+  }
+
+  async copyGenerations(from: TableVersion, to: string, generations: readonly number[]): Promise<void> {
+    for await (const part of this.readGenerations(from, generations)) await this.append(to, [part]);
+  }
+
+  /** Milvus merges its segments and builds its indexes by itself. */
+  async settle(name: string): Promise<TableState> {
+    return stateOf(name, await this.version(name));
+  }
+
+  prepareForSearches(name: string): Promise<TableState> {
+    return this.settle(name);
+  }
+
+  buildAhead(): BuildAhead {
+    return { written: () => undefined, finish: async () => undefined };
+  }
+
+  /** Start a compaction, which leaves removed rows out. The engine deletes the old files when it collects garbage. */
+  async expunge(
+    name: string,
+    { requireLock, publish }: WriteOptions & { publish(state: TableState): Promise<void> },
+  ): Promise<void> {
+    if (!(await this.#collections.has(name))) return;
+    await requireLock?.();
+    await this.#connection.call((client) => client.flushSync({ collection_names: [name], timeout: WRITE_MS_MAX }));
+    await this.#connection.call((client) => client.compact({ collection_name: name }));
+    await publish(await this.settle(name));
+  }
+
+  drop(name: string): Promise<void> {
+    return this.#collections.drop(name);
+  }
+
+  dropAll(bucketId: string): Promise<void> {
+    return this.#collections.dropAll(bucketId);
+  }
+
+  notePublished(): void {
+    // There are no copies to bring up to date.
+  }
+
+  probe(): Promise<void> {
+    return this.#connection.probe();
+  }
+
+  /** Every request has a time limit, and fails at once if Milvus refuses connections. */
+  async requireReach(): Promise<void> {}
+
+  whileReached<T>(work: Promise<T>): Promise<T> {
+    return work;
+  }
+
+  close(): Promise<void> {
+    return this.#connection.close();
+  }
+}
+
+function stateOf(name: string, version: number): TableState {
+  return { name, version, fragments: 1, unindexedRows: 0, isDueToSettle: false };
+}
+
+function conditionOf({ documentIds, generations }: ChunkSelection): string {
+  const ofDocuments = documentIds.length > 0 && isOfDocuments(documentIds);
+  const ofGenerations = generations.length > 0 && isOfGenerations(generations);
+  return [ofDocuments, ofGenerations].filter(Boolean).join(' or ');
+}
+
+function* inGroups<T>(values: Iterable<T>, size: number): Generator<T[]> {
+  let group: T[] = [];
+  for (const value of values) {
+    group.push(value);
+    if (group.length === size) {
+      yield group;
+      group = [];
+    }
+  }
+  if (group.length > 0) yield group;
+}
