@@ -174,6 +174,13 @@ def adjust_body(operation, body, seed):
         return
     if "model" in body:
         body["model"] = MODEL
+    if operation == "importVectors":
+        # A vector is as long as those of its model, of length 1, and each row has another id.
+        body["model"] = "vendor-a/text-embedding-3-small"
+        for at, row in enumerate(body["rows"]):
+            row.update(id=f"row-{at}", vector=[1.0] + [0.0] * 1535)
+        body["rows"] = body["rows"][:3]
+        body.pop("collection_id", None)
     if operation == "setRouting":
         body.update(primary=MODEL, mode="single")
         body.pop("fallback", None)

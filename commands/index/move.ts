@@ -11,7 +11,7 @@ export default class IndexMove extends BaseCommand {
     'meanwhile, and then replaces the present index at once. An interrupted job continues where it stopped.';
   static override examples = [
     '<%= config.bin %> index move --bucket archive --engine milvus',
-    '<%= config.bin %> index move --bucket archive --engine lance --no-wait --json',
+    '<%= config.bin %> index move --bucket archive --engine lance --dry-run',
   ];
   static override flags = {
     bucket: bucketFlag,

@@ -3,7 +3,7 @@ import type { Caller } from '../access/caller.ts';
 import { requireOrgAdmin } from '../access/roles.ts';
 import { checkRowLimit } from '../access/row-limits-store.ts';
 import { cancelJobsOf } from '../jobs/document-jobs-store.ts';
-import { AppError, forbidden, invalidRequest } from '../platform/errors.ts';
+import { AppError, conflict, forbidden, invalidRequest } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
 import { isUniqueViolation, type Sql } from '../platform/postgres.ts';
 import { markBucketDeleting, markBucketDocuments } from './deletion-store.ts';
@@ -12,11 +12,11 @@ import * as store from './store.ts';
 
 export { findBucket, listBuckets, listCollections } from './store.ts';
 
-/** Refuse an engine that this installation has no access to. @throws AppError `engine_not_configured` (400) */
+/** Refuse an engine that this installation has no access to. @throws AppError `engine_not_configured` (409) */
 export function requireEngine(engine: Engine, { index }: { readonly index: { readonly milvus: unknown } }): void {
   if (engine === 'lance' || index.milvus !== null) return;
   const message = `the engine ${engine} is not configured; set index.milvus.url, or leave the engine out`;
-  throw invalidRequest(message, 'engine', 'engine_not_configured');
+  throw conflict(message, 'engine_not_configured');
 }
 
 /** @throws AppError `bucket_exists` or `too_many_buckets` (409) */

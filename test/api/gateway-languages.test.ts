@@ -72,7 +72,7 @@ async function embed(input: readonly string[], model?: string) {
 
 const item = fc.record({ kind: fc.constantFrom<Kind[]>('en', 'ko', 'unsure'), nth: fc.nat(2), salt: fc.nat(2) });
 
-it('each text gets the vector of its own language’s backend, in order', async () => {
+it('contract 2.1: each text gets the vector of its own language’s backend, in order', async () => {
   let run = 0;
   await fc.assert(
     fc.asyncProperty(fc.array(item, { minLength: 1, maxLength: 12 }), async (items) => {

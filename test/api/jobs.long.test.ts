@@ -54,7 +54,7 @@ it.each(['limit=0', 'limit=201', 'limit=', 'limit=x', 'limit=1.5', 'limit=1&limi
   },
 );
 
-it('a queued job is cancelled, reprocessed and deleted, and its document stays', async () => {
+it('contract 3.2: a queued job is cancelled, reprocessed and deleted, and its document stays', async () => {
   const { id, job_id } = await fixture.upload({ text: 'A curlew calls.' });
   const refused = await fixture.call('POST', `/v1/jobs/${job_id}/reprocess`);
   expect([refused.status, refused.body]).toEqual([400, { detail: expect.stringContaining('queued') }]);

@@ -291,7 +291,7 @@ describe('reserved keys of metadata', () => {
     return body;
   };
 
-  it.each(RESERVED)('the reserved key %s cannot be set in any position', async (name) => {
+  it.each(RESERVED)('contract 2.7: the reserved key %s cannot be set in any position', async (name) => {
     const id = await upload({ kind: 'reserved' });
     const before = await fingerprint(test.appliance.sql);
     // The JSON is written by hand, since an object would lose __proto__.

@@ -86,7 +86,7 @@ async function expectFound(bucket: string, known: readonly Known[], deleted: rea
   }
 }
 
-it('a bucket of the built-in model keeps working after a vendor is routed, and moves to it while it is used', async () => {
+it('contract 4.9: a bucket of the built-in model keeps working after a vendor is routed, and moves to it while it is used', async () => {
   await createBucket('manuals');
   await route(BUILT_IN);
   const known = await Promise.all(Array.from({ length: DOCUMENTS }, () => upload('manuals')));

@@ -62,6 +62,7 @@ function call(route: Route, key: string | undefined, to = path(route)): Promise<
     ...{ name: 'x', input: 'x', query: 'x', filename: 'x.txt', text: 'x' },
     ...{ statement: 'SELECT documents', groups: [], model: 'local/lexical-1' },
     ...{ file_id: 'x', file_ids: ['x'], attributes: {} },
+    ...{ engine: 'lance', rows: [{ id: 'x', vector: [1] }] },
   };
   const schema = route.operationId === 'uploadDocument' ? UploadRequest : route.body;
   const { shape = {} } = (schema ?? {}) as { shape?: object };

@@ -75,7 +75,7 @@ async function usedModels(id: string): Promise<string[]> {
   return [...new Set(rows.flatMap((row) => (row['used'] as { model: string }[]).map(({ model }) => model)))];
 }
 
-it('a bulk job whose primary has no provider is embedded by the fallback, and says so', async () => {
+it('contract 1.5: a bulk job whose primary has no provider is embedded by the fallback, and says so', async () => {
   await route(UNSERVED.id, FALLBACK.id);
   const { id, model } = await submit(3);
   expect(model).toBe(FALLBACK.id);
@@ -83,7 +83,7 @@ it('a bulk job whose primary has no provider is embedded by the fallback, and sa
   expect(await usedModels(id)).toEqual([FALLBACK.id]);
 });
 
-it('a bulk job whose primary dies in the middle is finished by the fallback as a whole', async () => {
+it('contract 1.5: a bulk job whose primary dies in the middle is finished by the fallback as a whole', async () => {
   await route(PRIMARY.id, FALLBACK.id);
   let answered = 0;
   test.upstream.decide = ({ model }) => (model === 'tiny' && ++answered > 1 ? { kind: 'status', status: 503 } : null);
@@ -94,7 +94,7 @@ it('a bulk job whose primary dies in the middle is finished by the fallback as a
   expect(textsSentTo('small')).toHaveLength(1_500);
 });
 
-it('a bulk job that the fallback takes over has what a single request has: its name and default dimension', async () => {
+it('contract 1.5: a bulk job that the fallback takes over has what a single request has: its name and default dimension', async () => {
   await route(PRIMARY.id, FALLBACK.id);
   breakPrimary();
   const single = await test.appliance.embedding.embedder.embed({ texts: ['a'], orgId: operator.orgId, charge: null });
@@ -107,7 +107,7 @@ it('a bulk job that the fallback takes over has what a single request has: its n
   expect(row).toEqual({ vector_dimensions: single.dimensions });
 });
 
-it('a bulk job submitted while the breaker of the primary is open is given to the fallback', async () => {
+it('contract 1.5: a bulk job submitted while the breaker of the primary is open is given to the fallback', async () => {
   await route(PRIMARY.id, FALLBACK.id);
   breakPrimary();
   const { embedder } = test.appliance.embedding;

@@ -34,7 +34,7 @@ it.each(IN_PROGRESS)('cancel of a job that is %s needs force', async (status) =>
 });
 
 it.each(['ready', 'failed', 'cancelled'] as const)(
-  'cancel of a job that is %s reports that state and changes nothing',
+  'contract 3.2: cancel of a job that is %s reports that state and changes nothing',
   async (status) => {
     const id = await under.jobIn(status);
     for (const force of [false, true]) {

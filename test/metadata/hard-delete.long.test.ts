@@ -161,6 +161,10 @@ describe('HARDDELETE', () => {
     expect(held?.documentId).toBe(waiting.id);
     const { items } = await hardDelete(`team = 'a'`);
     expect(items.map((item: { id: string }) => item.id)).toEqual([ready.id, waiting.id]);
+    const [newest] = (await test.call('GET', '/v1/jobs?limit=1', { key })).body;
+    // Contract 2.6: the size is that of the files, in bytes.
+    const bytes = 'The plover is ready.'.length + 'The plover is waiting.'.length;
+    expect(newest).toMatchObject({ processing_type: 'hard_delete', file_size: bytes });
     const answers = [
       ...(await Promise.all([ready, waiting].map(({ id }) => test.call('GET', `${documents}/${id}`, { key })))),
       await test.call('DELETE', `${documents}/${ready.id}`, { key }),

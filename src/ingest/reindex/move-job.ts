@@ -42,7 +42,7 @@ export interface MoveJobs extends ReembedJobs {
  * Queue a job that moves the index of a bucket to another engine while searches go on. With `dryRun`, report the job's
  * plan instead. The engine of a bucket in which nothing was indexed is changed at once.
  *
- * @throws AppError `bucket_not_found` (404), `engine_not_configured` (400); `reindex_in_progress` (409) naming the job;
+ * @throws AppError `bucket_not_found` (404), `engine_not_configured` (409), `reindex_in_progress` (409) naming the job,
  *   `scope_missing`, `out_of_reach` (403): a document of the bucket is hidden from the caller
  */
 export async function queueMove(
