@@ -31,6 +31,8 @@ const FOLDERS_UNUSED = [
   ...['5', '2015', '2016', '2017', '2018', '2020', '2021', '2022', '2023'].map((year) => `es-abstract/${year}`),
   // `tar-stream` brings modules for another runtime, Bare; Node loads its own.
   ...['buffer', 'events', 'fs', 'path', 'stream', 'url'].map((name) => `bare-${name}`),
+  // Sources, builds for browsers and languages that the client of Milvus does not load.
+  ...['@grpc/grpc-js/src', 'protobufjs/dist', 'async/dist', 'dayjs/esm', 'dayjs/locale'],
   // Only the index of `es-toolkit/compat` is loaded.
   ...['compat', 'dist/fp', 'dist/server'].map((folder) => `es-toolkit/${folder}`),
 ];
