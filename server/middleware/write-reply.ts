@@ -2,6 +2,7 @@ import { Readable } from 'node:stream';
 import type { ReplyMemory } from '../reply-memory.ts';
 import type { RequestContext, RequestMiddleware } from '../request-state.ts';
 import type { RouteReply } from '../route.ts';
+import { isSliced, slicedBody } from '../sliced-body.ts';
 
 /**
  * Write the reply to Koa's response after all later middleware has run.
@@ -46,5 +47,10 @@ function write(ctx: RequestContext, reply: RouteReply, memory: ReplyMemory): voi
   ctx.status = status ?? 200;
   ctx.set('Content-Type', isJson ? 'application/json; charset=utf-8' : (type ?? 'application/octet-stream'));
   if (freeBody) ctx.res.once('finish', freeBody);
+  if (isShared && Buffer.isBuffer(body) && isSliced(body)) {
+    ctx.body = slicedBody(body);
+    ctx.length = body.length;
+    return;
+  }
   ctx.body = body;
 }
