@@ -17,7 +17,7 @@ it('a bucket on Milvus is refused where no Milvus is configured', async () => {
     const create = (engine: string) =>
       test.call('POST', '/v1/buckets', { key, json: { name: `on-${engine}`, engine } });
     expect(await create('milvus')).toMatchObject({
-      status: 400,
+      status: 409,
       body: { detail: expect.stringContaining('index.milvus.url') },
     });
     expect(await create('lance')).toMatchObject({ status: 201, body: { engine: 'lance' } });
