@@ -15,7 +15,7 @@ export { findBucket, listBuckets, listCollections } from './store.ts';
 /** Refuse an engine that this installation has no access to. @throws AppError `engine_not_configured` (409) */
 export function requireEngine(engine: Engine, { index }: { readonly index: { readonly milvus: unknown } }): void {
   if (engine === 'lance' || index.milvus !== null) return;
-  const message = `the engine ${engine} is not configured; set index.milvus.url, or leave the engine out`;
+  const message = `the engine ${engine} is not configured; the operator sets index.milvus.url`;
   throw conflict(message, 'engine_not_configured');
 }
 

@@ -30,6 +30,7 @@ export async function startRedisCluster(options: { password?: string } = {}): Pr
   const { password } = options;
   const directory = await mkdtemp(path.join(tmpdir(), 'service-test-redis-cluster-'));
   const servers = new Map<number, ChildProcess>();
+  const busOf = new Map<number, number>();
   for (let nth = 0; nth < 2 * PRIMARIES; nth++) {
     const [port, bus] = [await freePort(), await freePort()];
     const folder = path.join(directory, String(port));
@@ -109,8 +110,6 @@ export async function startRedisCluster(options: { password?: string } = {}): Pr
     },
   };
 }
-
-const busOf = new Map<number, number>();
 
 async function withClient<T>(
   port: number,

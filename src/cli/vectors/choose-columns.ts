@@ -65,9 +65,9 @@ export function rowOf(
 /** Read a vector: an array of numbers, or `[0.1,0.2]` as pgvector writes it. Null if it is none. */
 function floatsOf(value: unknown): Float32Array | null {
   if (value instanceof Float32Array) return value;
-  if (ArrayBuffer.isView(value) || Array.isArray(value)) {
-    const numbers = Array.from(value as unknown as ArrayLike<unknown>);
-    return numbers.length > 0 && numbers.every((each) => typeof each === 'number') ? Float32Array.from(numbers) : null;
+  if (value instanceof Float64Array) return Float32Array.from(value);
+  if (Array.isArray(value)) {
+    return value.length > 0 && value.every((each) => typeof each === 'number') ? Float32Array.from(value) : null;
   }
   if (typeof value !== 'string' || !/^[[{].*[\]}]$/s.test(value)) return null;
   const parts = value.slice(1, -1).split(',');

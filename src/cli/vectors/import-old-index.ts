@@ -37,7 +37,7 @@ type Fields = Omit<ImportRequest, 'rows' | 'dry_run'> & { readonly bucket: strin
 
 /**
  * Import an old index. All rows are checked before the first one is stored. After an abort, the rows that were sent
- * stay, and the same command continues: rows that are there already change nothing.
+ * stay. The same command then imports the rest, since it leaves rows alone that the bucket has.
  *
  * @throws AppError `invalid_request` that names the place in the file, and errors of `index.importVectors`
  */
@@ -52,13 +52,14 @@ export async function importOldIndex(
   const jobs = new WaitingJobs(session, signal);
   const sent = new Totals();
   try {
-    progress.begin('checking rows', index.total ?? 0);
+    if (index.total === null) note('checking all rows');
+    else progress.begin('checking rows', index.total);
     const ids = new Map<string, string>();
     for await (const rows of batchesOf(index)) {
       signal.throwIfAborted();
       refuseRepeated(file, ids, rows);
       checked.add(await send(rows, true));
-      progress.update(checked.rows);
+      if (index.total !== null) progress.update(checked.rows);
     }
     if (checked.reply === null) throw invalidRequest(`${file} has no rows`, 'vectors');
     if (dryRun) return checked.report(true, []);
@@ -128,20 +129,25 @@ async function sendRows(
   try {
     return await session.call('index.importVectors', { ...fields, rows: given, dry_run });
   } catch (error) {
-    throw error instanceof AppError ? placed(error, file, rows) : error;
+    throw error instanceof AppError ? placed(error, file, rows, dry_run) : error;
   }
 }
 
 /**
  * Name the place in the file in the refusal of a row, which is `rows[17].vector: …`, or `rows.17.vector: …` from the
  * check of the input.
+ *
+ * @param isCheck true if no row was sent before
  */
-function placed(error: AppError, file: string, rows: readonly OldRow[]): AppError {
+function placed(error: AppError, file: string, rows: readonly OldRow[], isCheck: boolean): AppError {
   const [, at, field = '', fault = ''] = /^(?:--)?rows[.[](\d+)\]?(?:\.([^:]+))?: (.*)$/s.exec(error.message) ?? [];
   const row = at === undefined ? undefined : rows[Number(at)];
   if (row === undefined) return error;
   const what = field === '' ? '' : `${field}: `;
-  return invalidRequest(`${file}, ${row.place} (id ${row.id}): ${what}${fault}; nothing was imported`, 'vectors');
+  return invalidRequest(
+    `${file}, ${row.place} (id ${row.id}): ${what}${fault}${isCheck ? '; nothing was imported' : ''}`,
+    'vectors',
+  );
 }
 
 /** Sums of the replies of all calls. */

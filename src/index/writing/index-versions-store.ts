@@ -22,8 +22,9 @@ export async function publishVersion(
   const rows = await sql`
     INSERT INTO index_tables (bucket_id, table_name, version, model, revision, space, settled, fragments, unindexed_rows,
                               terms_version)
-    SELECT ${bucketId}, ${table.name === bucketId ? null : table.name}, ${table.version}, ${table.origin?.model ?? null}, ${table.origin?.revision ?? null},
-           ${table.origin?.space ?? null}, ${table.settled}, ${table.fragments}::integer,
+    SELECT ${bucketId}, ${table.name === bucketId ? null : table.name}, ${table.version},
+           ${table.origin?.model ?? null}, ${table.origin?.revision ?? null}, ${table.origin?.space ?? null},
+           ${table.settled}, ${table.fragments}::integer,
            ${table.unindexedRows}::bigint, ${INDEX_TERMS_VERSION}::integer
     WHERE ${isFirst} OR EXISTS (SELECT 1 FROM index_tables WHERE bucket_id = ${bucketId})
     ON CONFLICT (bucket_id) DO UPDATE
