@@ -121,7 +121,6 @@ const MAPS = { runningMax: 2, runningOfOneMax: 1, waitingOfOneMax: 20 };
 /** Limits on the rehearsals in progress. Each holds vectors of up to 40 MB, mostly while it waits for a model. */
 const REHEARSALS = { runningMax: 4, runningOfOneMax: 1, waitingOfOneMax: 4 };
 
-/** Limits on bodies of one organization that are refused before they have arrived, without a delay. */
 /** Operations that applications offer to language models: they read, and need no more than the scope `search`. */
 const TOOL_OPERATIONS: ReadonlySet<string> = new Set([
   'searchBucket',
@@ -129,6 +128,7 @@ const TOOL_OPERATIONS: ReadonlySet<string> = new Set([
   'listBuckets',
   'getDocumentText',
 ]);
+/** Limits on bodies of one organization that are refused before they have arrived, without a delay. */
 const UNREAD_BODIES = { burst: 20, perSecond: 10 };
 
 export interface ApiService extends Service {

@@ -1,5 +1,6 @@
 import type { JWTPayload, JWTVerifyGetKey, RemoteJWKSet } from 'jose';
 import { z } from 'zod';
+import { runWithin } from '../platform/deadline.ts';
 import { AppError, dependencyDown } from '../platform/errors.ts';
 import type { Secret } from '../platform/secret.ts';
 import { expiredCredentials, invalidCredentials } from './credential-errors.ts';
@@ -194,20 +195,27 @@ function issuerDown(issuer: string, cause?: unknown): AppError {
   return dependencyDown('oidc', `the keys of the OIDC issuer ${issuer} cannot be fetched; try again shortly`, cause);
 }
 
+/** Form for an issuer, with the headers that its client needs. */
+interface IssuerForm {
+  readonly body: URLSearchParams;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
 /**
  * Fetch JSON from an issuer, by POST if there is a form.
  *
  * @throws Error for anything except a 200 with bounded JSON in bounded time; redirects are not followed
  */
-export async function fetchJson(
-  url: string,
-  form?: { readonly body: URLSearchParams; readonly headers: Readonly<Record<string, string>> },
-): Promise<unknown> {
+export function fetchJson(url: string, form?: IssuerForm): Promise<unknown> {
+  return runWithin(ISSUER_TIMEOUT_MS, undefined, (signal) => readJson(url, form, signal));
+}
+
+async function readJson(url: string, form: IssuerForm | undefined, signal: AbortSignal): Promise<unknown> {
   const response = await fetch(url, {
     ...(form === undefined ? {} : { method: 'POST', body: form.body }),
     redirect: 'error',
     headers: { accept: 'application/json', ...form?.headers },
-    signal: AbortSignal.timeout(ISSUER_TIMEOUT_MS),
+    signal,
   });
   if (response.status !== 200 || !response.body) {
     await response.body?.cancel();

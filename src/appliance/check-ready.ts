@@ -1,4 +1,5 @@
 import { findTruncated } from '../index/lance/find-truncated.ts';
+import { startDeadline } from '../platform/deadline.ts';
 import { AppError } from '../platform/errors.ts';
 import type { Objects } from '../platform/objects/objects.ts';
 import { probeObjects } from '../platform/objects/probe-objects.ts';
@@ -78,7 +79,8 @@ async function examineParts({ sql, objects, chunks, milvus, redis }: Parts, trun
   const checks: Record<string, string> = {};
   const latency_ms: Record<string, number> = {};
   const check = async (name: string, probe: (signal: AbortSignal) => Promise<unknown>, into = checks) => {
-    const signal = AbortSignal.timeout(PROBE_MS_MAX);
+    const deadline = startDeadline(PROBE_MS_MAX);
+    const { signal } = deadline;
     const startedMs = performance.now();
     try {
       await Promise.race([probe(signal), rejectOnAbort(signal)]);
@@ -86,6 +88,8 @@ async function examineParts({ sql, objects, chunks, milvus, redis }: Parts, trun
       latency_ms[name] = Math.round((performance.now() - startedMs) * 10) / 10;
     } catch (error) {
       into[name] = error instanceof AppError ? error.message : signal.aborted ? 'does not answer' : 'fails';
+    } finally {
+      deadline.clear();
     }
   };
   const others: Record<string, string> = {};

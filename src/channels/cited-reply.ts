@@ -2,6 +2,7 @@ import type { Plan } from '../access/caller.ts';
 import { type AnswerContext, answerQuestion, wholeAnswer } from '../answers/answer-question.ts';
 import { citedPassages } from '../answers/render-sources.ts';
 import type { Answer, AnswerPassage } from '../answers/schema.ts';
+import { runWithin } from '../platform/deadline.ts';
 import type { Logger } from '../platform/logger.ts';
 import { type RateLimiter, takeRequest } from '../usage/rates.ts';
 import { citedAnswerReply } from './compose-reply.ts';
@@ -42,8 +43,9 @@ export async function citedReply(
   const more = { filter: undefined, top_k: undefined, style: 'short', origin: null } as const;
   try {
     await takeRequest(rates, caller, 'answers');
-    const signal = AbortSignal.timeout(leftMs);
-    const answer = await wholeAnswer(answerQuestion(answers, caller, { ...asked, ...more }, signal));
+    const answer = await runWithin(leftMs, undefined, (signal) =>
+      wholeAnswer(answerQuestion(answers, caller, { ...asked, ...more }, signal)),
+    );
     return toReply(answer, question.language);
   } catch (error) {
     const isLate = (error as Error).name === 'TimeoutError';

@@ -1,9 +1,9 @@
+import { startDeadline } from '../platform/deadline.ts';
 import { AppError } from '../platform/errors.ts';
 import type { DecodedImage } from '../recognition/decode-images.ts';
 import { type ImageReader, NO_TEXT_PLACEHOLDER } from '../recognition/read-images.ts';
 import type { Account } from '../usage/account.ts';
 import type { Meter } from '../usage/meter.ts';
-import { startDeadline } from './deadline.ts';
 import type { EmbeddedTexts, Embedder } from './embedder.ts';
 import { nameField } from './name-field.ts';
 

@@ -2,6 +2,7 @@ import { requireModelAllowed } from '../access/key-limits.ts';
 import type { Model } from '../models/catalog.ts';
 import type { CountedTokens } from '../models/count-tokens.ts';
 import type { TaskType } from '../models/task-types.ts';
+import { type Deadline, startDeadline } from '../platform/deadline.ts';
 import { AppError } from '../platform/errors.ts';
 import type { Metrics } from '../platform/metrics.ts';
 import { traced } from '../platform/tracing.ts';
@@ -10,7 +11,6 @@ import { INDEX_DIMENSIONS } from '../projection/resize.ts';
 import type { Account, Charge } from '../usage/account.ts';
 import type { Meter } from '../usage/meter.ts';
 import type { Backends } from './backends.ts';
-import { type Deadline, startDeadline } from './deadline.ts';
 import { embedWithModel, type ModelAnswer, type ModelContext } from './embed-with-model.ts';
 import {
   chooseJobModels,

@@ -1,5 +1,6 @@
 import type { RestClient } from '../client/rest-client.ts';
 import { hasAnswers, listRoutes, type RouteNames } from '../client/service-api.ts';
+import { runWithin } from '../platform/deadline.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { Tool } from './tool.ts';
 
@@ -22,9 +23,10 @@ export function chooseTools(tools: readonly Tool[], client: RestClient, logger: 
 
   async function ask(): Promise<void> {
     try {
-      routes = new Set([...(await listRoutes(client, AbortSignal.timeout(WAIT_MS)))].map(withoutNames));
+      const listed = await runWithin(WAIT_MS, undefined, (signal) => listRoutes(client, signal));
+      routes = new Set([...listed].map(withoutNames));
       // An earlier release of the API has no such route.
-      answers = await hasAnswers(client, AbortSignal.timeout(WAIT_MS)).catch(() => false);
+      answers = await runWithin(WAIT_MS, undefined, (signal) => hasAnswers(client, signal)).catch(() => false);
       askAtMs = performance.now() + KEEP_MS;
     } catch (error) {
       logger.warn({ err: error }, 'the API did not say which routes it has');

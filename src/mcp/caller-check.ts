@@ -2,6 +2,7 @@ import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { Me } from '../client/schema.ts';
 import type { ServiceApi } from '../client/service-api.ts';
+import { runWithin } from '../platform/deadline.ts';
 import { AppError } from '../platform/errors.ts';
 import type { Secret } from '../platform/secret.ts';
 
@@ -85,7 +86,7 @@ export class CallerCheck {
     let refused: AppError | null = null;
     let caller: KnownCaller | null = null;
     try {
-      const { org, grant, scopes } = await this.#apiOf(credential).me(AbortSignal.timeout(10_000));
+      const { org, grant, scopes } = await runWithin(10_000, undefined, (signal) => this.#apiOf(credential).me(signal));
       caller = { orgId: org.id, grant: grant ? grantOf(grant) : null, scopes };
     } catch (error) {
       if (!(error instanceof AppError) || error.code !== 'api_refused' || error.status >= 500) throw error;

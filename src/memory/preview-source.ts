@@ -1,5 +1,6 @@
 import type { Caller } from '../access/caller.ts';
 import type { Embedder } from '../embedding/embedder.ts';
+import { startDeadline } from '../platform/deadline.ts';
 import { invalidRequest } from '../platform/errors.ts';
 import { FairGate } from '../platform/fair-gate.ts';
 import { readEntries } from './entry-store.ts';
@@ -88,8 +89,8 @@ async function listSource(
   const entries: ListedEntry[] = [];
   const faults: EntryFault[] = [];
   let sizeBytes = 0;
-  const late = AbortSignal.timeout(PREVIEW_MS);
-  const limited = AbortSignal.any([signal, late]);
+  const deadline = startDeadline(PREVIEW_MS, signal);
+  const limited = deadline.signal;
   try {
     const reader = await open(readers, caller, request, source);
     try {
@@ -107,9 +108,11 @@ async function listSource(
     return { entries, faults, sizeBytes, isComplete: true };
   } catch (error) {
     signal.throwIfAborted();
-    if (late.aborted) return { entries, faults, sizeBytes, isComplete: false };
+    if (limited.aborted) return { entries, faults, sizeBytes, isComplete: false };
     if (error instanceof SourceFault) throw invalidRequest(`the source cannot be listed: ${error.message}`);
     throw error;
+  } finally {
+    deadline.clear();
   }
 }
 

@@ -1,5 +1,5 @@
-import { startDeadline } from '../embedding/deadline.ts';
 import type { LocalModels } from '../local-models/open-local-models.ts';
+import { startDeadline } from '../platform/deadline.ts';
 import type { LocalRerankSettings } from '../platform/provider-settings.ts';
 import { providerUnavailable } from '../platform/upstream/upstream-errors.ts';
 import type { Reranker } from './reranker.ts';

@@ -1,7 +1,7 @@
 import { requireModelAllowed } from '../access/key-limits.ts';
-import { type Deadline, startDeadline } from '../embedding/deadline.ts';
 import { isUnavailable } from '../embedding/model-choice.ts';
 import type { TokenCounters } from '../models/count-tokens.ts';
+import { type Deadline, startDeadline } from '../platform/deadline.ts';
 import { AppError } from '../platform/errors.ts';
 import { traced } from '../platform/tracing.ts';
 import { runForOrganization } from '../platform/work-context.ts';

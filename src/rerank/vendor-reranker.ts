@@ -1,4 +1,4 @@
-import { type Deadline, startDeadline } from '../embedding/deadline.ts';
+import { type Deadline, startDeadline } from '../platform/deadline.ts';
 import { FairGate } from '../platform/fair-gate.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { RemoteRerankSettings } from '../platform/provider-settings.ts';

@@ -1,4 +1,5 @@
 import type { Agent } from 'undici';
+import { startDeadline } from '../platform/deadline.ts';
 import { NETWORK_REASONS } from '../platform/network-reasons.ts';
 import { AddressRefused } from '../platform/outbound/guarded-agent.ts';
 
@@ -35,6 +36,7 @@ export async function postEvent(
   signal: AbortSignal,
 ): Promise<PostOutcome> {
   const url = new URL(target.url);
+  const deadline = startDeadline(REQUEST_MS, signal);
   try {
     const { statusCode, headers, body } = await agent.request({
       origin: url.origin,
@@ -42,7 +44,7 @@ export async function postEvent(
       method: 'POST',
       headers: { 'content-type': 'application/json', 'user-agent': 'service-webhooks/1', ...target.headers },
       body: target.payload,
-      signal: AbortSignal.any([signal, AbortSignal.timeout(REQUEST_MS)]),
+      signal: deadline.signal,
       headersTimeout: 0,
       bodyTimeout: 0,
     });
@@ -51,6 +53,8 @@ export async function postEvent(
   } catch (error) {
     signal.throwIfAborted();
     return { kind: 'down', replyStatus: null, error: reasonOf(error), retryAfterMs: null };
+  } finally {
+    deadline.clear();
   }
 }
 

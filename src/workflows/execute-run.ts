@@ -2,6 +2,7 @@ import { isDeepStrictEqual } from 'node:util';
 import { recordAudit } from '../access/audit.ts';
 import { type Caller, hasScope } from '../access/caller.ts';
 import type { SendRequest } from '../channels/schema.ts';
+import { startDeadline } from '../platform/deadline.ts';
 import { AppError, conflict } from '../platform/errors.ts';
 import type { Logger } from '../platform/logger.ts';
 import { mapPostgresError, type Sql } from '../platform/postgres.ts';
@@ -52,8 +53,8 @@ export async function executeRun(
 ): Promise<Outcome> {
   const { orgId } = caller;
   const { inputs, origin = null, waited, signal } = execution;
-  const timeout = execution.ask === undefined ? [AbortSignal.timeout(RUN_MS_MAX)] : [];
-  const isOver = AbortSignal.any([...timeout, ...(signal === undefined ? [] : [signal])]);
+  const deadline = execution.ask === undefined ? startDeadline(RUN_MS_MAX, signal) : null;
+  const isOver = deadline?.signal ?? signal ?? new AbortController().signal;
   const heartbeat = setInterval(() => {
     runStore.touchRun(sql, orgId, run.id).catch((err) => logger.debug({ err }, 'a run has missed a heartbeat'));
   }, HEARTBEAT_MS);
@@ -78,6 +79,7 @@ export async function executeRun(
     await runStore.finishRun(sql, orgId, run.id, end).catch((err) => logger.warn({ err }, 'a run could not be ended'));
     throw error;
   } finally {
+    deadline?.clear();
     clearInterval(heartbeat);
   }
 }

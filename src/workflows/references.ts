@@ -99,13 +99,13 @@ export interface Values {
 }
 
 /** Bound of the text that references insert into one value, since nested references multiply their sizes. */
-const INSERTED_CHARS_MAX = 2 * 1024 * 1024;
+const INSERTED_CHARS_MAX = 512 * 1024;
 
 /**
  * Replace the references in a JSON value. A string with only a reference becomes the value itself. In other strings
  * objects become JSON, and missing values become nothing.
  *
- * @throws AppError `value_too_large` (413) if more than 2 Mi characters would be inserted
+ * @throws AppError `value_too_large` (413) if more than 512 Ki characters would be inserted
  */
 export function resolve(value: unknown, values: Values): unknown {
   return resolveWithin(value, values, { chars: INSERTED_CHARS_MAX });

@@ -9,7 +9,7 @@ import { placeIn, referencesIn, resolve, toCondition, type Values } from './refe
 import type { Block, BlockResult, Definition, RunMode, RunStatus } from './schema.ts';
 
 /** Maximum number of characters of all outputs of a run, as JSON. */
-const OUTPUT_CHARS_MAX = 8 * 1024 * 1024;
+const OUTPUT_CHARS_MAX = 1024 * 1024;
 
 export interface RunOptions {
   readonly mode: RunMode;

@@ -29,6 +29,16 @@ test('no object literal is spread into another, since TypeScript does not check 
   expect(findPlaces(/\.\.\.\{/g)).toEqual([]);
 });
 
+test('servers clear their deadlines, since a timer keeps the request that started it', () => {
+  const isChecked = (file: string) =>
+    !/^(?:commands|src\/cli|src\/install)\//.test(file) &&
+    // Start or stop of a process.
+    !['appliance/running-servers', 'usage/meter', 'mcp/http/http-service', 'mcp/serve-stdio'].some(
+      (name) => file === `src/${name}.ts`,
+    );
+  expect(findPlaces(/AbortSignal\.timeout\(/g, isChecked)).toEqual([]);
+});
+
 test('comments keep to 120 characters; Biome wraps code, and leaves long texts and patterns as they are', () => {
   expect(findPlaces(/^(?=\s*(?:\/\*\*|\*|\/\/)).{121,}$/gm)).toEqual([]);
 });

@@ -244,13 +244,13 @@ test('references that multiply a text are stopped before they fill the memory', 
   for (let at = 1; at < 20; at++) blocks.push(template(`b${at}`, `{{blocks.b${at - 1}.output}}`.repeat(100)));
   const outcome = await runTest({ blocks });
   expect(outcome.status).toBe('failed');
-  expect(outcome.error).toMatch(/^b2: its references insert more than 2097152 characters/);
+  expect(outcome.error).toMatch(/^b2: its references insert more than 524288 characters/);
 });
 
 test('a run whose outputs are too large in all fails', async () => {
   const blocks = [template('b0', '{{inputs.text}}')];
   for (let at = 1; at < 20; at++) blocks.push(template(`b${at}`, `{{inputs.text}}${at}`));
   const definition = { inputs: { text: { type: 'string' } }, blocks };
-  const outcome = await runTest(definition, { inputs: { text: 'x'.repeat(1024 * 1024) } });
-  expect(outcome.error).toMatch(/^b7: the outputs of this run have more than 8388608 characters/);
+  const outcome = await runTest(definition, { inputs: { text: 'x'.repeat(300 * 1024) } });
+  expect(outcome.error).toMatch(/^b3: the outputs of this run have more than 1048576 characters/);
 });

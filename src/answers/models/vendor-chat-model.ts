@@ -1,5 +1,5 @@
-import { type Deadline, startDeadline } from '../../embedding/deadline.ts';
 import type { AnswerSettings } from '../../platform/answer-settings.ts';
+import { type Deadline, startDeadline } from '../../platform/deadline.ts';
 import { FairGate } from '../../platform/fair-gate.ts';
 import type { Logger } from '../../platform/logger.ts';
 import { Breaker } from '../../platform/upstream/breaker.ts';

@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { runWithin } from '../../platform/deadline.ts';
 import { sendJson } from './replies.ts';
 
 const WELL_KNOWN = '/.well-known/oauth-protected-resource';
@@ -49,7 +50,7 @@ export class SignIn {
   #askIssuer(): Promise<string> {
     const known = this.#issuer;
     if (known !== null && performance.now() - known.askedAtMs < KEEP_MS) return known.url;
-    const asked = this.#findIssuer(AbortSignal.timeout(ASK_TIMEOUT_MS)).catch((error: unknown) => {
+    const asked = runWithin(ASK_TIMEOUT_MS, undefined, (signal) => this.#findIssuer(signal)).catch((error: unknown) => {
       this.#issuer = null;
       throw error;
     });

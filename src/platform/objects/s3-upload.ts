@@ -11,6 +11,7 @@ import {
   type S3Client,
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
+import { runWithin } from '../deadline.ts';
 import { objectExists, objectTooLarge, type StoredObject } from './objects.ts';
 import { isConflict, isMissing, isPreconditionFailed, translate } from './s3-errors.ts';
 
@@ -171,9 +172,9 @@ async function putParts(
     stop.abort();
     await Promise.all(pending);
     // If an upload cannot be aborted now, a later start removes it.
-    await client
-      .send(new AbortMultipartUploadCommand(upload), { abortSignal: AbortSignal.timeout(ABORT_MS) })
-      .catch(() => undefined);
+    await runWithin(ABORT_MS, undefined, (abortSignal) =>
+      client.send(new AbortMultipartUploadCommand(upload), { abortSignal }),
+    ).catch(() => undefined);
     throw exists ? objectExists(name) : error;
   }
 }

@@ -105,7 +105,7 @@ export const ATTACKS: Readonly<Record<string, () => Attack>> = {
     repeated(4, (target, nth) => send(target, 'POST', SEARCH, JSON.stringify({ query: `merger word${nth}` }))),
   '7. 300 connections to a static file': () => unread(300, { method: 'GET', path: BUNDLE, isSecret: false }),
   '8. outputs of workflows that nobody reads': () => {
-    const body = JSON.stringify({ mode: 'simulate', inputs: { text: 'x'.repeat(200_000) } });
+    const body = JSON.stringify({ mode: 'simulate', inputs: { text: 'x'.repeat(25_000) } });
     return async (target, signal) => {
       const workflow = { name: `multiply ${Date.now()}`, definition: multiplying() };
       const { id } = await send(target, 'POST', '/v1/workflows', JSON.stringify(workflow));

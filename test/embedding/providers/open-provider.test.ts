@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
-import { startDeadline } from '../../../src/embedding/deadline.ts';
 import { PROTOCOLS } from '../../../src/embedding/providers/provider.ts';
+import { startDeadline } from '../../../src/platform/deadline.ts';
 import { fakeTokens } from '../../support/fake-upstream.ts';
 import {
   callOf,

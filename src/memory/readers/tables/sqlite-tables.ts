@@ -1,3 +1,4 @@
+import { runWithin } from '../../../platform/deadline.ts';
 import { boundedLine } from '../../../platform/printable.ts';
 import { openThread } from '../../../platform/threads.ts';
 import { SourceFault } from '../source-reader.ts';
@@ -16,9 +17,9 @@ export function openSqliteTables(file: string): TableDatabase {
   const thread = openThread();
   const run = async (sql: string, values: readonly string[], signal: AbortSignal): Promise<AliasedRow[]> => {
     const argument: SqliteCall = { file, sql, values };
-    const limited = AbortSignal.any([signal, AbortSignal.timeout(STATEMENT_MS_MAX)]);
     try {
-      return await thread.run<AliasedRow[]>({ argument, filename: THREAD_MODULE, name: 'runSqlite' }, limited);
+      const task = { argument, filename: THREAD_MODULE, name: 'runSqlite' };
+      return await runWithin(STATEMENT_MS_MAX, signal, (limited) => thread.run<AliasedRow[]>(task, limited));
     } catch (error) {
       signal.throwIfAborted();
       throw sqliteFault(error, file);
