@@ -1,6 +1,8 @@
 import type { z } from 'zod';
+import { startDeadline } from '../platform/deadline.ts';
 import { AppError } from '../platform/errors.ts';
 import { mapPostgresError } from '../platform/postgres.ts';
+import { unlessAborted } from '../platform/unless-aborted.ts';
 import { mostTelling, PARSE_OPTIONS } from '../platform/zod-faults.ts';
 import type { BlockContext, BlockType, BlockTypes } from './block-types.ts';
 import { isTrue } from './condition.ts';
@@ -221,19 +223,14 @@ async function withinTime<T>(
   context: BlockContext,
   work: (context: BlockContext) => Promise<T>,
 ): Promise<T> {
-  const timeout = new AbortController();
-  const timer = setTimeout(() => timeout.abort(timedOut(limitMs)), limitMs);
-  const signal = AbortSignal.any([context.signal, timeout.signal]);
-  const aborted = new Promise<never>((_, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
-  });
-  aborted.catch(() => undefined);
+  const deadline = startDeadline(limitMs, context.signal, () => timedOut(limitMs));
+  const { signal } = deadline;
   try {
-    return await Promise.race([work({ ...context, signal }), aborted]);
+    return await unlessAborted(work({ ...context, signal }), signal);
   } catch (error) {
-    throw timeout.signal.aborted && !context.signal.aborted ? timeout.signal.reason : error;
+    throw signal.aborted && !context.signal.aborted ? signal.reason : error;
   } finally {
-    clearTimeout(timer);
+    deadline.clear();
   }
 }
 

@@ -1,4 +1,6 @@
 import { randomBytes } from 'node:crypto';
+import { ServerResponse } from 'node:http';
+import { queryObjects } from 'node:v8';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { apiRoutes } from '../../server/api-service.ts';
 import type { Route } from '../../server/route.ts';
@@ -18,6 +20,8 @@ import { until } from '../support/until.ts';
 // Matrix of every route and every id in its requests against every kind of caller that must not get further. It is made
 // from the route table: a route without a request in test/support/route-matrix.ts fails.
 const OF_ORGANIZATION: Scope[] = SCOPES.filter((scope) => scope !== 'platform_admin');
+/** Requests of each route of which none may stay in memory. */
+const REPEATED = 10;
 const NAMES = ['above-level', 'of-sales', 'of-board', 'open'] as const;
 
 let test: TestApi;
@@ -334,3 +338,15 @@ async function stateOf(document: string): Promise<unknown> {
   const { sql } = test.appliance;
   return sql`SELECT d.*, j.status AS job_status FROM documents d JOIN jobs j ON j.document_id = d.id WHERE d.id = ${document}`;
 }
+
+it('keeps no answered request in memory, on any route', { timeout: 120_000 }, async () => {
+  // queryObjects collects the garbage first.
+  const responses = () => queryObjects(ServerResponse, { format: 'count' }) as unknown as number;
+  const before = responses();
+  const asked = routes.filter(({ method }) => method !== 'DELETE');
+  for (const route of asked) {
+    await Promise.all(Array.from({ length: REPEATED }, () => send(test, route, owner, own)));
+  }
+  // A route that keeps its requests keeps all of them; idle connections keep their last response.
+  await until(async () => responses() < before + REPEATED, { what: 'responses are collected', everyMs: 1_000 });
+});

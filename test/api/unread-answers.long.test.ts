@@ -28,8 +28,8 @@ const TEXTS = Array.from({ length: 100 }, (_, n) => `text ${n}`);
 const LARGE: Readonly<Record<string, () => Record<string, unknown>>> = {
   createEmbeddings: () => ({ input: TEXTS }),
   embedBatch: () => ({ texts: TEXTS }),
-  dryRunWorkflow: () => ({ inputs: { text: 'x'.repeat(200_000) } }),
-  runWorkflow: () => ({ inputs: { text: 'x'.repeat(200_000) }, mode: 'simulate' }),
+  dryRunWorkflow: () => ({ inputs: { text: 'x'.repeat(25_000) } }),
+  runWorkflow: () => ({ inputs: { text: 'x'.repeat(25_000) }, mode: 'simulate' }),
   searchBucket: () => ({ query: 'word', top_k: 100 }),
 };
 /** Workflow whose few blocks multiply its input. */
