@@ -112,7 +112,7 @@ export interface RouteContext<Params, Query, Body, A extends AccessPolicy = Acce
 export interface RouteReply {
   readonly status?: number;
   readonly body?: unknown | Buffer | Readable;
-  /** Free the body's memory. Called once the response has been sent, but not if it was cut off. */
+  /** Free the body's memory. Called once the response has been sent or cut off. */
   readonly freeBody?: () => void;
   /** Set to slow further requests of the sender like refused credentials do, for a route that `signsIn`. */
   readonly countsAsAttempt?: true;

@@ -37,7 +37,7 @@ function write(ctx: RequestContext, reply: RouteReply, memory: ReplyMemory): voi
   const body = isJson ? JSON.stringify(reply.body) : (reply.body as Buffer | Readable);
   if (!isShared && !(body instanceof Readable)) {
     try {
-      memory.hold(ctx.state.caller?.orgId ?? null, Buffer.byteLength(body), ctx.res);
+      memory.hold(ctx.state.caller?.orgId ?? null, memoryOf(body), ctx.res);
     } catch (error) {
       freeBody?.();
       throw error;
@@ -46,11 +46,17 @@ function write(ctx: RequestContext, reply: RouteReply, memory: ReplyMemory): voi
   ctx.set(headers ?? {});
   ctx.status = status ?? 200;
   ctx.set('Content-Type', isJson ? 'application/json; charset=utf-8' : (type ?? 'application/octet-stream'));
-  if (freeBody) ctx.res.once('finish', freeBody);
+  // Also without `finish`, if the client closes the connection.
+  if (freeBody) ctx.res.once('close', freeBody);
   if (isShared && Buffer.isBuffer(body) && isSliced(body)) {
     ctx.body = slicedBody(body);
     ctx.length = body.length;
     return;
   }
   ctx.body = body;
+}
+
+/** Return the bytes that a body takes in memory. A printed body has a Buffer of up to twice its length. */
+function memoryOf(body: string | Buffer): number {
+  return Buffer.isBuffer(body) ? body.buffer.byteLength : Buffer.byteLength(body);
 }

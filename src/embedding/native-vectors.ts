@@ -59,8 +59,8 @@ export interface NativeVectors {
   close(): Promise<void>;
 }
 
-/** Replies with more numbers are assembled after an event-loop yield. */
-const INLINE_FLOATS_MAX = 40_000;
+/** Replies with more numbers are looked up, and assembled, after a yield to the event loop. */
+const INLINE_FLOATS_MAX = 10_000;
 
 /**
  * Open the caches in front of the providers.
@@ -95,6 +95,8 @@ class CachedNativeVectors implements NativeVectors {
     if (this.#isClosed) throw shuttingDown();
     signal.throwIfAborted();
     const { nativeDimension } = model;
+    const isLarge = texts.length * nativeDimension > INLINE_FLOATS_MAX;
+    if (isLarge) await yieldToEventLoop();
     const keys = cacheKeys(model, request.taskType, texts);
     const wanted = new Map<string, string>();
     const missing: number[] = [];
@@ -115,7 +117,7 @@ class CachedNativeVectors implements NativeVectors {
     const resolved = await leavePlaceFor(() => this.#resolve(wanted, request));
     // One unshared reply has all texts, so return it directly.
     if (resolved.wholeReply && wanted.size === keys.length) return { ...resolved.wholeReply, hits: 0 };
-    if (keys.length * nativeDimension > INLINE_FLOATS_MAX) await yieldToEventLoop();
+    if (isLarge) await yieldToEventLoop();
     vectors ??= new Float32Array(keys.length * nativeDimension);
     for (const index of missing) {
       const row = resolved.vectors.get(keys[index] as string) as CachedVector;

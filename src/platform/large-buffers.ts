@@ -1,3 +1,5 @@
+import { freeMemory } from './free-memory.ts';
+
 /** Size below which a Buffer is not pooled: it is cheap to allocate and is left to the garbage collector. */
 const POOLED_BYTES_MIN = 8 * 1024;
 const POOLED_BYTES_MAX = 16 * 1024 * 1024;
@@ -22,10 +24,17 @@ export function acquireBuffer(bytes: number): Buffer {
   return used;
 }
 
-/** Return a Buffer of `acquireBuffer`, or a part of one, to the pool. It must not be used afterwards. */
-export function releaseBuffer({ buffer }: Buffer): void {
+/**
+ * Return a Buffer of `acquireBuffer`, or a part of one, to the pool. Free it if the pool is full. It must not be used
+ * afterwards.
+ */
+export function releaseBuffer(used: Buffer): void {
+  const { buffer } = used;
   const size = buffer.byteLength;
-  if (pooledSize(size) !== size || idleBytes + size > IDLE_BYTES_MAX) return;
+  if (pooledSize(size) !== size || idleBytes + size > IDLE_BYTES_MAX) {
+    freeMemory(used);
+    return;
+  }
   const ofSize = idle.get(size) ?? [];
   idle.set(size, ofSize);
   ofSize.push(Buffer.from(buffer));
@@ -37,6 +46,7 @@ export function releaseBuffer({ buffer }: Buffer): void {
 /** Drop the idle Buffers. Those in use return to the pool later, and are kept for another interval. */
 function dropIdle(): void {
   isDropScheduled = false;
+  for (const ofSize of idle.values()) ofSize.forEach(freeMemory);
   idle.clear();
   idleBytes = 0;
 }
