@@ -115,6 +115,12 @@ const SEARCHES = {
 /** Limits on the runs of workflows in progress. Each holds the outputs of its blocks in memory, for up to 5 minutes. */
 const RUNS = { runningMax: 16, runningOfOneMax: 4, waitingOfOneMax: 100 };
 
+/**
+ * Limits on the large replies of vectors being rendered. On one thread, one after the other is as fast as all at once,
+ * and only one holds its memory.
+ */
+const RENDERS = { runningMax: 2, runningOfOneMax: 1, waitingOfOneMax: 10_000 };
+
 /** Limits on the maps of buckets in progress. Each has a thread of its own for up to half a second. */
 const MAPS = { runningMax: 2, runningOfOneMax: 1, waitingOfOneMax: 20 };
 
@@ -145,8 +151,9 @@ export function apiRoutes(
 ): Route[] {
   const { sql, embedding, config, projections } = appliance;
   const shared = { queryShares: appliance.queryShares };
+  const renders = new FairGate(RENDERS);
   const routes = [
-    ...embeddingRoutes(embedding.embedder, { ...config.embeddings, bodyBytes: config.limits.bodyBytes }),
+    ...embeddingRoutes(embedding.embedder, { ...config.embeddings, bodyBytes: config.limits.bodyBytes, renders }),
     ...imageRoutes(
       {
         embedder: embedding.embedder,
@@ -154,7 +161,7 @@ export function apiRoutes(
         reader: appliance.recognition.requests,
         deadlineMs: config.embeddings.imageDeadlineMs,
       },
-      { threads: appliance.threads, bodyBytes: config.limits.imageBodyBytes },
+      { threads: appliance.threads, bodyBytes: config.limits.imageBodyBytes, renders },
     ),
     ...bulkRoutes(appliance.bulk, { bodyBytes: config.limits.bulkBodyBytes }),
     ...fileRoutes(appliance.files, purge),

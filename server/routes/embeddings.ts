@@ -8,9 +8,10 @@ import {
   EmbeddingsRequest,
   EmbeddingsResponse,
 } from '../../src/embedding/schema.ts';
+import type { FairGate } from '../../src/platform/fair-gate.ts';
 import { freeMemory } from '../../src/platform/free-memory.ts';
 import { JsonWriter } from '../../src/printing/json-writer.ts';
-import { renderEmbeddingList, writeVectorRowsInSlices } from '../../src/printing/print-floats.ts';
+import { FLOATS_PER_SLICE, renderEmbeddingList, writeVectorRowsInSlices } from '../../src/printing/print-floats.ts';
 import { axisOf } from '../../src/usage/schema.ts';
 import { type ClientSdk, readsLists } from '../client-sdk.ts';
 import { printedReply } from '../printed-reply.ts';
@@ -34,7 +35,7 @@ const TOO_MANY_TEXTS =
 
 export function embeddingRoutes(
   embedder: Embedder,
-  settings: { base64: 'auto' | 'always' | 'never'; bodyBytes: number },
+  settings: { base64: 'auto' | 'always' | 'never'; bodyBytes: number; renders: FairGate },
 ): Route[] {
   return [
     defineRoute({
@@ -66,7 +67,9 @@ export function embeddingRoutes(
         const base64 = body.encoding_format === 'base64' && answersInBase64(settings.base64, sdk);
         const { model, tokens: promptTokens } = result;
         const { rows, columns } = await convertVectors(result.vectors, result.dimensions, body.output_dtype);
-        const json = await renderEmbeddingList(rows, columns, { model, promptTokens, base64 });
+        const render = () => renderEmbeddingList(rows, columns, { model, promptTokens, base64 });
+        const turn = { renders: settings.renders, orgId: caller.orgId, signal };
+        const json = await inTurn(turn, rows.length, render);
         freeMemory(result.vectors);
         return printedReply(json, headersOf(result));
       },
@@ -103,7 +106,7 @@ export function embeddingRoutes(
           throw nameField(error, 'texts');
         });
         const usage = { tokens: result.tokens, count: body.texts.length };
-        return vectorRowsReply(result, usage);
+        return vectorRowsReply(result, usage, { renders: settings.renders, orgId: caller.orgId, signal });
       },
     }),
     retiredEmbed(),
@@ -118,14 +121,34 @@ function answersInBase64(setting: 'auto' | 'always' | 'never', sdk: ClientSdk | 
 export async function vectorRowsReply(
   result: EmbeddedTexts,
   usage: Readonly<Record<string, number>>,
+  turn: Turn,
 ): Promise<RouteReply> {
   const { vectors, dimensions, model } = result;
-  const writer = new JsonWriter({ floats: vectors.length, textBytes: 1024 });
-  writer.text('{"embeddings":');
-  await writeVectorRowsInSlices(writer, vectors, dimensions);
+  const render = async () => {
+    const writer = new JsonWriter({ floats: vectors.length, textBytes: 1024 });
+    writer.text('{"embeddings":');
+    await writeVectorRowsInSlices(writer, vectors, dimensions);
+    writer.text(`,${JSON.stringify({ model, dimensions, usage }).slice(1)}`);
+    return writer.finish();
+  };
+  const json = await inTurn(turn, vectors.length, render);
   freeMemory(vectors);
-  writer.text(`,${JSON.stringify({ model, dimensions, usage }).slice(1)}`);
-  return printedReply(writer.finish(), headersOf(result));
+  return printedReply(json, headersOf(result));
+}
+
+/** Turn of an organization to render a large reply. */
+interface Turn {
+  readonly renders: FairGate;
+  readonly orgId: string;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Render a large reply in its organization's turn. Hundreds of requests that arrive together would otherwise hold the
+ * memory of all their replies until the last one is rendered.
+ */
+function inTurn({ renders, orgId, signal }: Turn, floats: number, render: () => Promise<Buffer>): Promise<Buffer> {
+  return floats <= FLOATS_PER_SLICE ? render() : renders.run(orgId, render, () => signal);
 }
 
 /** Make the headers that describe the vectors of a response. */

@@ -1,11 +1,15 @@
 import { type EmbedImagesRequest, embedImages, type ImageContext } from '../../src/embedding/embed-images.ts';
 import { EmbedImageRequest, EmbedImageResponse } from '../../src/embedding/image-schema.ts';
+import type { FairGate } from '../../src/platform/fair-gate.ts';
 import type { Threads } from '../../src/platform/threads.ts';
 import { defineRoute, type Route } from '../route.ts';
 import { EMBEDDING_REFUSALS, VECTOR_HEADERS, vectorRowsReply } from './embeddings.ts';
 import { parseImageBody } from './parse-image-body.ts';
 
-export function imageRoutes(context: ImageContext, settings: { threads: Threads; bodyBytes: number }): Route[] {
+export function imageRoutes(
+  context: ImageContext,
+  settings: { threads: Threads; bodyBytes: number; renders: FairGate },
+): Route[] {
   return [
     defineRoute({
       method: 'POST',
@@ -28,7 +32,8 @@ export function imageRoutes(context: ImageContext, settings: { threads: Threads;
         const { images, model, dimensions } = body;
         const request: EmbedImagesRequest = { images, model, dimensions, account: caller, signal };
         const result = await embedImages(context, request);
-        return vectorRowsReply(result, { image_count: images.length, tokens: result.tokens });
+        const usage = { image_count: images.length, tokens: result.tokens };
+        return vectorRowsReply(result, usage, { renders: settings.renders, orgId: caller.orgId, signal });
       },
     }),
   ];

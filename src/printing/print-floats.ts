@@ -6,7 +6,7 @@ import { JsonWriter } from './json-writer.ts';
 const ROW_TEXT_BYTES_MAX = 64;
 const ENVELOPE_TEXT_BYTES_TYPICAL = 512;
 /** Floats to print without yielding to the event loop, which takes about 1 ms. */
-const FLOATS_PER_SLICE = 40_000;
+export const FLOATS_PER_SLICE = 40_000;
 
 /** Vectors as floats, or as the bytes of `quantize`. */
 type Rows = Float32Array | Int8Array | Uint8Array;
