@@ -20,7 +20,7 @@ import { createApp } from './app.ts';
 import { BodyMemory } from './body/body-memory.ts';
 import { createHttpServer, type HttpServerBounds, type Listening } from './http-server.ts';
 import { InstallationGauge } from './installation-load.ts';
-import { reportQueries } from './limited-queries.ts';
+import { reportLimit } from './limited-queries.ts';
 import { cronSecretCheck } from './middleware/authorize.ts';
 import { renderOpenApi } from './openapi/render-openapi.ts';
 import { ReplyMemory } from './reply-memory.ts';
@@ -143,8 +143,8 @@ export function apiRoutes(
   live: LiveEvents = new LiveEvents(appliance),
   installations: Installations = new Installations(appliance),
 ): Route[] {
-  const { sql, embedding, config, projections } = appliance;
-  const shared = { queryShares: appliance.queryShares };
+  const { sql, reads, embedding, config, projections } = appliance;
+  const shared = { reads, queryShares: appliance.queryShares };
   const routes = [
     ...embeddingRoutes(embedding.embedder, { ...config.embeddings, bodyBytes: config.limits.bodyBytes }),
     ...imageRoutes(
@@ -175,7 +175,7 @@ export function apiRoutes(
       ...appliance.usage,
       async listByBucket(caller, period, signal) {
         await appliance.search.log.flush();
-        return listUsageByBucket(reportQueries(sql, signal), caller, period);
+        return reads.current(reportLimit(signal), (of) => listUsageByBucket(of, caller, period));
       },
     }),
     ...meRoutes(sql),
@@ -193,12 +193,13 @@ export function apiRoutes(
     ...vectorStoreFileRoutes(appliance.vectorStores, { ...shared, purge }),
     ...documentTextRoutes(appliance.ingest.reading, shared.queryShares),
     ...documentReadingRoutes(appliance.ingest.reading, {
+      reads,
       links: appliance.search.links,
       queryShares: shared.queryShares,
       log: appliance.search.log,
     }),
     ...documentPageRoutes(appliance.ingest.reading, { ...shared, keyRing: appliance.keyRing }),
-    ...jobRoutes(sql),
+    ...jobRoutes(reads),
     ...jobFileRoutes(sql, appliance.objects),
     ...jobOperationRoutes(appliance.jobs.operations),
     ...answeringRoutes(appliance),
@@ -335,6 +336,7 @@ export function apiService(
     },
     async start(signal) {
       await appliance.embedding.prepare();
+      appliance.reads.watch();
       const server = createHttpServer(app.callback, { logger, ...(options.bounds ? { bounds: options.bounds } : {}) });
       const address = { host: options.host ?? config.host, port: options.port ?? config.port };
       listening = await server

@@ -60,6 +60,15 @@ export const ConfigFile = z.strictObject({
   database_direct_url: postgresUrl
     .optional()
     .describe('connection for locks and notifications, if database_url goes through a pooler (default: database_url)'),
+  database_replica_url: postgresUrl
+    .optional()
+    .describe('streaming replica of the database, which answers lists, documents and usage'),
+  database_replica_max_lag_seconds: z
+    .number()
+    .min(2)
+    .max(3600)
+    .default(5)
+    .describe('greatest age of usage that the replica tells; beyond it the primary answers'),
   ...redisSettings,
   secret_key: z
     .string()
@@ -205,6 +214,10 @@ export const ConfigFile = z.strictObject({
 const CheckedFile = ConfigFile.superRefine((file, context) => {
   for (const fault of [...storageFaults(file), ...redisFaults(file), ...sourceFaults(file)])
     context.addIssue({ code: 'custom', ...fault });
+  if (file.database_replica_url !== undefined && file.database_url === undefined) {
+    const message = 'needs DATABASE_URL; the embedded PostgreSQL has no replica';
+    context.addIssue({ code: 'custom', path: ['database_replica_url'], message });
+  }
 });
 
 const ConfigSchema = CheckedFile.transform((file) => ({
@@ -215,6 +228,11 @@ const ConfigSchema = CheckedFile.transform((file) => ({
   logLevel: file.log_level,
   databaseUrl: file.database_url ?? null,
   databaseDirectUrl: file.database_direct_url ?? file.database_url ?? null,
+  /** Replica for reads, and the greatest age of its data; null without one. */
+  databaseReplica:
+    file.database_replica_url === undefined
+      ? null
+      : { url: file.database_replica_url, maxLagMs: file.database_replica_max_lag_seconds * 1000 },
   ...redisConfigOf(file),
   secretKey: file.secret_key ?? null,
   cronSecret: file.cron_secret ?? null,
