@@ -1,4 +1,5 @@
 import type { Caller } from '../access/caller.ts';
+import type { Chore } from '../platform/chores.ts';
 import type { Config } from '../platform/config.ts';
 import type { Logger } from '../platform/logger.ts';
 import { QUERY_MS, type QueryLimit, type Reads, type Sql, type StaleRead } from '../platform/postgres.ts';
@@ -7,10 +8,13 @@ import type { Account } from './account.ts';
 import { bookingDay } from './calendar.ts';
 import { listUsage, listUsageByKey, type UsageByKey, type UsageGroup, type UsageList } from './list-usage.ts';
 import { type Meter, openMeter } from './meter.ts';
+import { keepPartitions } from './partition-store.ts';
 import { openRateLimiter, type RateLimiter } from './rates.ts';
 import type { Axis, UsageSummary } from './schema.ts';
 import { selectKeyCounters } from './store.ts';
 import { summarizeUsage } from './summarize-usage.ts';
+
+const PARTITIONS_EVERY_MS = 3_600_000;
 
 /**
  * Metering, quotas and request rates of organizations. Reports include the pending usage of this process. That of other
@@ -39,11 +43,12 @@ export interface Usage {
   ): Promise<StaleRead<UsageByKey>>;
   /** Read the units that an API key used or reserved this month, by axis. */
   ofKey(orgId: string, keyId: string, signal?: AbortSignal): Promise<Partial<Record<Axis, number>>>;
+  readonly chores: () => readonly Chore[];
   close(): Promise<void>;
 }
 
 export async function openUsage(context: {
-  readonly config: Pick<Config, 'plans' | 'answers'>;
+  readonly config: Pick<Config, 'plans' | 'answers' | 'retention'>;
   readonly sql: Sql;
   readonly reads: Reads;
   readonly redis: RedisConnection | null;
@@ -73,6 +78,13 @@ export async function openUsage(context: {
       const { month } = bookingDay(Date.now());
       return selectKeyCounters(sql.limited(reportLimit(signal)), orgId, keyId, month);
     },
+    chores: () => [
+      {
+        name: 'partitions of usage',
+        everyMs: PARTITIONS_EVERY_MS,
+        run: () => keepPartitions(sql, config.retention.usageMs, Date.now()),
+      },
+    ],
     close: () => meter.service.stop(),
   };
 }
