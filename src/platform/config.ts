@@ -22,6 +22,7 @@ import { isTree, type Tree } from './settings-tree.ts';
 import { signInConfigOf, signInSettings } from './sign-in-settings.ts';
 import { sourceFaults, sourceSettings, sourcesConfigOf } from './source-settings.ts';
 import { storageConfigOf, storageFaults, storageSettings } from './storage-settings.ts';
+import { tlsConfigOf, tlsFaults, tlsSettings } from './tls-settings.ts';
 import { tracingConfigOf, tracingSettings } from './tracing-settings.ts';
 import { warnOfDoubledPaths } from './vendor-settings.ts';
 import { webhookConfigOf, webhookSettings } from './webhook-settings.ts';
@@ -44,8 +45,18 @@ export const ConfigFile = z.strictObject({
     .describe(
       'folder where the installation keeps its data (default: /var/lib/service for root, else ~/.local/share/service)',
     ),
-  host: z.string().min(1).default('127.0.0.1').describe('address to listen on'),
-  port: z.coerce.number().int().min(0).max(65535).default(8080).describe('port to listen on; 0 picks a free one'),
+  host: z
+    .string()
+    .min(1)
+    .optional()
+    .describe('address to listen on (default: 127.0.0.1, or all addresses with tls.domain)'),
+  port: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(65535)
+    .optional()
+    .describe('port to listen on; 0 picks a free one (default: 8080, or 443 with TLS)'),
   base_url: z
     .url()
     .optional()
@@ -100,6 +111,7 @@ export const ConfigFile = z.strictObject({
   ...signInSettings,
   ...searchSettings,
   ...serverSettings,
+  ...tlsSettings,
   ...tracingSettings,
   ...localModelSettings,
   ...webhookSettings,
@@ -212,7 +224,7 @@ export const ConfigFile = z.strictObject({
 });
 
 const CheckedFile = ConfigFile.superRefine((file, context) => {
-  for (const fault of [...storageFaults(file), ...redisFaults(file), ...sourceFaults(file)])
+  for (const fault of [...storageFaults(file), ...redisFaults(file), ...sourceFaults(file), ...tlsFaults(file)])
     context.addIssue({ code: 'custom', ...fault });
   if (file.database_replica_url !== undefined && file.database_url === undefined) {
     const message = 'needs DATABASE_URL; the embedded PostgreSQL has no replica';
@@ -222,8 +234,7 @@ const CheckedFile = ConfigFile.superRefine((file, context) => {
 
 const ConfigSchema = CheckedFile.transform((file) => ({
   dataDir: path.resolve(file.data_dir),
-  host: file.host,
-  port: file.port,
+  ...tlsConfigOf(file),
   baseUrl: file.base_url ?? null,
   logLevel: file.log_level,
   databaseUrl: file.database_url ?? null,
