@@ -1,4 +1,5 @@
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
+import { judgeReplica } from '../../src/cli/doctor-replica.ts';
 import { type Database, openPostgres, postgresUrl } from '../../src/platform/postgres.ts';
 import { openTestApi, type TestApi } from '../support/api.ts';
 import { keepLogs } from '../support/logs.ts';
@@ -113,6 +114,13 @@ test('a replica that does not replay is not asked for lists, and lists show no d
   expect(await names(api, low)).not.toContain('hidden-soon.txt');
 });
 
+test('doctor tells that the replica answers reads', async () => {
+  expect(await judgeReplica(api.appliance.sql, api.appliance.config, logs.logger)).toEqual({
+    status: 'ok',
+    detail: expect.stringMatching(/^answers reads, \d+ ms behind$/),
+  });
+});
+
 test('the replica of an idle primary is not behind', async () => {
   await api.appliance.sql`SELECT pg_switch_wal()`;
   for (let n = 0; n < 4; n++) {
@@ -148,6 +156,11 @@ test('a database that is no replica of this one is not read', async () => {
   const wrong = await openTestApi({ worker: false, settings, beside: api });
   try {
     await until(async () => wrong.appliance.reads.replica?.state === 'it is not a streaming replica');
+    const judged = await judgeReplica(wrong.appliance.sql, wrong.appliance.config, logs.logger);
+    expect(judged).toEqual({
+      status: 'warning',
+      detail: 'it is not a streaming replica; the primary answers instead',
+    });
     expect(await names(wrong)).toEqual(await names(api));
     expect(wrong.appliance.reads.replica?.answered).toBe(0);
   } finally {

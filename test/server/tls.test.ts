@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { copyFileSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
-import { createServer as createPlainServer, type IncomingMessage } from 'node:http';
+import { createServer as createPlainServer, type IncomingMessage, type RequestListener } from 'node:http';
 import { createServer, request } from 'node:https';
 import { type AddressInfo, connect } from 'node:net';
 import { tmpdir } from 'node:os';
@@ -21,6 +21,7 @@ import { rejection } from '../support/watched-database.ts';
 
 const DOMAIN = 'embed.example.test';
 const HANDSHAKE_MS = 1_000;
+const BODY_BYTES = 8 * 1024 * 1024;
 
 let dataDir: string;
 let logs: ReturnType<typeof keepLogs>;
@@ -36,13 +37,13 @@ afterEach(async () => {
 });
 
 /** Serve `hello` with TLS, as the API does. */
-async function serve(tls: TlsSettings) {
+async function serve(tls: TlsSettings, answer: RequestListener = (_req, res) => void res.end('hello')) {
   const open = await openTls(tls, {
     ...{ dataDir, host: '127.0.0.1', logger: logs.logger, registry: new Registry(), isTakeover: false, lookMs: 50 },
     signal: new AbortController().signal,
   });
   opened.push(open);
-  const server = createHttpServer((_req, res) => res.end('hello'), {
+  const server = createHttpServer(answer, {
     ...{ logger: logs.logger, tls: open },
     bounds: { headersTimeoutMs: HANDSHAKE_MS },
   });
@@ -253,5 +254,22 @@ describe('a certificate in files', () => {
     const last = connect(port, '127.0.0.1').resume();
     await once(last, 'connect');
     await Promise.all([once(last, 'close'), close({ graceMs: 100 })]);
+  });
+
+  test('lets clients read a refusal that was sent while their bodies still arrived', async () => {
+    write();
+    const { port } = await serve(settings(), (_req, res) =>
+      res.writeHead(413, { Connection: 'close' }).end('too large'),
+    );
+    const send = async () => {
+      const options = { host: '127.0.0.1', port, method: 'POST', servername: 'localhost', agent: false as const };
+      const sent = request({ ...options, ca: readFileSync(TEST_CA), headers: { 'content-length': BODY_BYTES } });
+      sent.write(Buffer.alloc(BODY_BYTES));
+      const [reply] = (await once(sent, 'response')) as [IncomingMessage];
+      reply.resume();
+      sent.on('error', () => undefined).destroy();
+      return reply.statusCode;
+    };
+    expect(await Promise.all(Array.from({ length: 20 }, send))).toEqual(Array.from({ length: 20 }, () => 413));
   });
 });
