@@ -15,6 +15,8 @@ const ORDER_MS_MAX = 5 * MINUTE_MS;
 const REASON_CHARS_MAX = 500;
 /** Pauses after the first failed attempt, the second, and so on. Let's Encrypt allows five failures an hour. */
 const PAUSES_MS = [1, 5, 15, 60, 360].map((minutes) => minutes * MINUTE_MS);
+/** Longest pause that an authority may ask for. Let's Encrypt counts certificates over a week. */
+const WAIT_MS_MAX = 7 * 24 * 60 * MINUTE_MS;
 /** A certificate is renewed when this part of its time is left, so that there is time for many attempts. */
 const RENEWED_AT = 1 / 3;
 
@@ -79,8 +81,10 @@ export class AcmeCertificates implements Certificates {
   }
 
   async close(): Promise<void> {
+    // In this order, so that the end of a renewal in progress does not count as its failure.
+    const stopped = this.#watching?.stop();
     this.#stop.abort();
-    await this.#watching?.stop();
+    await stopped;
   }
 
   /** Get a certificate and store it. Return the failure, which is stored too, if there is none. */
@@ -115,7 +119,7 @@ export class AcmeCertificates implements Certificates {
   async #noteFailure(reason: string, waitSeconds: number, directoryUrl: string): Promise<Failure> {
     const count = ((await this.#store.readFailure())?.count ?? 0) + 1;
     const pauseMs = PAUSES_MS[Math.min(count, PAUSES_MS.length) - 1] as number;
-    const notBeforeMs = Date.now() + Math.max(pauseMs, waitSeconds * 1000);
+    const notBeforeMs = Date.now() + Math.max(pauseMs, Math.min(waitSeconds * 1000, WAIT_MS_MAX));
     const failure = { count, reason, notBeforeMs };
     await this.#store.writeFailure(failure);
     const about = { domain: this.#settings.domain, authority: directoryUrl, reason, next_at: new Date(notBeforeMs) };

@@ -35,7 +35,7 @@ export async function orderCertificate(
   for (const authorization of await client.getAuthorizations(order)) {
     if (authorization.status !== 'valid') await prove(client, authorization, { order, answers, signal });
   }
-  const ready = await settled(() => client.getOrder(order), ['ready', 'valid'], signal);
+  const ready = await settled(() => client.getOrder(order), ['ready'], signal);
   const key = await crypto.createPrivateEcdsaKey('P-256');
   const [, request] = await crypto.createCsr({ altNames: [domain] }, key);
   await client.finalizeOrder(ready, request);
