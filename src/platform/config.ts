@@ -48,15 +48,15 @@ export const ConfigFile = z.strictObject({
   host: z
     .string()
     .min(1)
-    .optional()
-    .describe('address to listen on (default: 127.0.0.1, or all addresses with tls.domain)'),
+    .default('127.0.0.1')
+    .describe('address to listen on; all addresses (::) by default with tls.domain'),
   port: z.coerce
     .number()
     .int()
     .min(0)
     .max(65535)
-    .optional()
-    .describe('port to listen on; 0 picks a free one (default: 8080, or 443 with TLS)'),
+    .default(8080)
+    .describe('port to listen on; 0 picks a free one; 443 by default with TLS'),
   base_url: z
     .url()
     .optional()
@@ -234,7 +234,9 @@ const CheckedFile = ConfigFile.superRefine((file, context) => {
 
 const ConfigSchema = CheckedFile.transform((file) => ({
   dataDir: path.resolve(file.data_dir),
-  ...tlsConfigOf(file),
+  host: file.host,
+  port: file.port,
+  tls: tlsConfigOf(file),
   baseUrl: file.base_url ?? null,
   logLevel: file.log_level,
   databaseUrl: file.database_url ?? null,

@@ -1,9 +1,9 @@
 import { z } from 'zod';
+import { isTree, type Tree } from './settings-tree.ts';
 
 const LETS_ENCRYPT = 'https://acme-v02.api.letsencrypt.org/directory';
 const HTTPS_PORT = 443;
 const HTTP_PORT = 80;
-const PLAIN_PORT = 8080;
 
 /** Name of a host: at least two labels of letters, digits and hyphens. A wildcard needs a challenge in the DNS. */
 const HOST_NAME = /^(?=.{1,253}$)([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]([a-z0-9-]{0,61}[a-z0-9])?$/;
@@ -50,10 +50,7 @@ export const tlsSettings = {
     .describe('TLS of the API'),
 };
 
-type TlsFile = z.output<z.ZodObject<typeof tlsSettings>> & {
-  readonly host?: string | undefined;
-  readonly port?: number | undefined;
-};
+type TlsFile = z.output<z.ZodObject<typeof tlsSettings>>;
 
 /** Certificate that an authority issues by ACME (RFC 8555). */
 export interface AcmeSettings {
@@ -72,19 +69,20 @@ export interface TlsSettings {
   readonly source: { readonly acme: AcmeSettings } | { readonly certFile: string; readonly keyFile: string };
 }
 
-/** Return where the API listens, and its TLS; null to serve plain HTTP. */
-export function tlsConfigOf(file: TlsFile): { host: string; port: number; tls: TlsSettings | null } {
-  const { tls, host, port } = file;
+/** Return the default values of the address to listen on that differ from those of plain HTTP. */
+export function listenDefaults({ tls }: Tree): Tree {
+  if (!isTree(tls) || (tls['domain'] === undefined && tls['cert_file'] === undefined)) return {};
+  // A host with a domain serves others.
+  return { port: HTTPS_PORT, ...(tls['domain'] === undefined ? {} : { host: '::' }) };
+}
+
+/** Return the TLS of the API; null to serve plain HTTP. */
+export function tlsConfigOf({ tls }: TlsFile): TlsSettings | null {
   const { domain = null, cert_file: certFile, key_file: keyFile } = tls;
   const hasFiles = certFile !== undefined && keyFile !== undefined;
-  if (domain === null && !hasFiles) return { host: host ?? '127.0.0.1', port: port ?? PLAIN_PORT, tls: null };
+  if (domain === null && !hasFiles) return null;
   const source = hasFiles ? { certFile, keyFile } : { acme: acmeOf(tls, domain as string) };
-  return {
-    // A host with a domain serves others.
-    host: host ?? (domain === null ? '127.0.0.1' : '::'),
-    port: port ?? HTTPS_PORT,
-    tls: { domain, httpPort: tls.http_port ?? (domain === null ? null : HTTP_PORT), source },
-  };
+  return { domain, httpPort: tls.http_port ?? (domain === null ? null : HTTP_PORT), source };
 }
 
 function acmeOf(tls: TlsFile['tls'], domain: string): AcmeSettings {

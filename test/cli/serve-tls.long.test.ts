@@ -3,7 +3,7 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { request } from 'node:https';
 import path from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { makeDataDir } from '../support/appliance.ts';
 import { pebbleAvailable, startPebble, type TestAuthority } from '../support/pebble.ts';
 import { startServiceProcess } from '../support/service-process.ts';
@@ -37,6 +37,7 @@ describe.skipIf(!pebbleAvailable())('serve --domain', () => {
   test('serves https by the certificate that it got, with cookies for https only, and keeps it for the next start', async () => {
     const start = () => startServiceProcess([...args, '--agree-to-terms'], env());
     const service = await start();
+    onTestFinished(() => void service.signal('SIGKILL'));
     const { url = '', key_file: keyFile = '' } = service.ready;
     expect(url).toMatch(/^https:\/\/embed\.example\.test:\d+$/);
     expect(service.ready['console_url']).toMatch(/^https:\/\/embed\.example\.test:\d+\/console/);
