@@ -11,10 +11,25 @@ export default class Serve extends BaseCommand {
   static override examples = [
     '<%= config.bin %> serve --port 8080',
     '<%= config.bin %> serve --host 0.0.0.0 --port 0 --no-workers --json',
+    '<%= config.bin %> serve --domain embed.example.com --agree-to-terms',
   ];
   static override flags = {
-    port: Flags.integer({ description: 'port to listen on; 0 picks a free one (default: 8080)', env: 'SERVICE_PORT' }),
-    host: Flags.string({ description: 'address to listen on (default: 127.0.0.1)', env: 'SERVICE_HOST' }),
+    port: Flags.integer({
+      description: 'port to listen on; 0 picks a free one (default: 8080, or 443 with TLS)',
+      env: 'SERVICE_PORT',
+    }),
+    host: Flags.string({
+      description: 'address to listen on (default: 127.0.0.1, or all addresses with a domain)',
+      env: 'SERVICE_HOST',
+    }),
+    domain: Flags.string({
+      description: 'name of this host, for which to get a TLS certificate by ACME and to renew it',
+      env: 'SERVICE_DOMAIN',
+    }),
+    'agree-to-terms': Flags.boolean({
+      description: "agree to the terms of the authority that issues the certificate (default: Let's Encrypt)",
+      env: 'SERVICE_AGREE_TO_TERMS',
+    }),
     'no-workers': Flags.boolean({
       description: 'run only the API, and leave jobs and housekeeping to other processes',
       env: 'SERVICE_NO_WORKERS',
@@ -23,8 +38,12 @@ export default class Serve extends BaseCommand {
 
   async run(): Promise<void> {
     const { flags } = await this.parse(Serve);
-    const settings = { port: flags.port, host: flags.host };
-    const { dataDir, host, port } = await this.loadSettings(flags, settings);
+    const tlsFlags = {
+      ...(flags.domain === undefined ? {} : { domain: flags.domain }),
+      ...(flags['agree-to-terms'] ? { agree_to_terms: true } : {}),
+    };
+    const settings = { port: flags.port, host: flags.host, tls: tlsFlags };
+    const { dataDir, host, port, tls } = await this.loadSettings(flags, settings);
     const servers = await import('../src/appliance/running-servers.ts');
     await servers.refuseForeignDataDir(dataDir);
     for (const { url, process: other } of await servers.findOtherServers(dataDir)) {
@@ -40,6 +59,7 @@ export default class Serve extends BaseCommand {
       await checkAddress({ host, port }).catch(async (error: unknown) => {
         throw await servers.explainPortInUse(error, { dataDir, host, port });
       });
+      if (tls !== null && tls.httpPort !== null) await checkAddress({ host, port: tls.httpPort });
     }
     await this.withAppliance(
       flags,

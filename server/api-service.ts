@@ -6,7 +6,7 @@ import type { Appliance } from '../src/appliance/appliance.ts';
 import { resolveKeyLimits } from '../src/appliance/key-limits.ts';
 import { LiveEvents } from '../src/appliance/live/live-events.ts';
 import { listUsageByBucket } from '../src/appliance/overview/usage-by-bucket.ts';
-import { explainPortInUse, recordServer } from '../src/appliance/running-servers.ts';
+import { recordServer } from '../src/appliance/running-servers.ts';
 import { rehearsalContext } from '../src/ingest/rehearsal/rehearse-switch.ts';
 import { isAlive } from '../src/jobs/worker-store.ts';
 import { Installations } from '../src/local-models/install/installations.ts';
@@ -18,9 +18,10 @@ import { RefusalBrake } from '../src/platform/refusal-brake.ts';
 import { VERSION } from '../src/platform/version.ts';
 import { createApp } from './app.ts';
 import { BodyMemory } from './body/body-memory.ts';
-import { createHttpServer, type HttpServerBounds, type Listening } from './http-server.ts';
+import type { HttpServerBounds, Listening } from './http-server.ts';
 import { InstallationGauge } from './installation-load.ts';
-import { reportQueries } from './limited-queries.ts';
+import { reportLimit } from './limited-queries.ts';
+import { listenApi } from './listen-api.ts';
 import { cronSecretCheck } from './middleware/authorize.ts';
 import { renderOpenApi } from './openapi/render-openapi.ts';
 import { ReplyMemory } from './reply-memory.ts';
@@ -149,8 +150,8 @@ export function apiRoutes(
   live: LiveEvents = new LiveEvents(appliance),
   installations: Installations = new Installations(appliance),
 ): Route[] {
-  const { sql, embedding, config, projections } = appliance;
-  const shared = { queryShares: appliance.queryShares };
+  const { sql, reads, embedding, config, projections } = appliance;
+  const shared = { reads, queryShares: appliance.queryShares };
   const renders = new FairGate(RENDERS);
   const routes = [
     ...embeddingRoutes(embedding.embedder, { ...config.embeddings, bodyBytes: config.limits.bodyBytes, renders }),
@@ -182,7 +183,7 @@ export function apiRoutes(
       ...appliance.usage,
       async listByBucket(caller, period, signal) {
         await appliance.search.log.flush();
-        return listUsageByBucket(reportQueries(sql, signal), caller, period);
+        return reads.current(reportLimit(signal), (of) => listUsageByBucket(of, caller, period));
       },
     }),
     ...meRoutes(sql),
@@ -200,12 +201,13 @@ export function apiRoutes(
     ...vectorStoreFileRoutes(appliance.vectorStores, { ...shared, purge }),
     ...documentTextRoutes(appliance.ingest.reading, shared.queryShares),
     ...documentReadingRoutes(appliance.ingest.reading, {
+      reads,
       links: appliance.search.links,
       queryShares: shared.queryShares,
       log: appliance.search.log,
     }),
     ...documentPageRoutes(appliance.ingest.reading, { ...shared, keyRing: appliance.keyRing }),
-    ...jobRoutes(sql),
+    ...jobRoutes(reads),
     ...jobFileRoutes(sql, appliance.objects),
     ...jobOperationRoutes(appliance.jobs.operations),
     ...answeringRoutes(appliance),
@@ -342,13 +344,9 @@ export function apiService(
     },
     async start(signal) {
       await appliance.embedding.prepare();
-      const server = createHttpServer(app.callback, { logger, ...(options.bounds ? { bounds: options.bounds } : {}) });
-      const address = { host: options.host ?? config.host, port: options.port ?? config.port };
-      listening = await server
-        .listen(socket === null ? address : { host: address.host, fd: socket })
-        .catch(async (error: unknown) => {
-          throw await explainPortInUse(error, { ...address, dataDir: config.dataDir });
-        });
+      appliance.reads.watch();
+      const { host = config.host, port = config.port, bounds } = options;
+      listening = await listenApi(app.callback, appliance, { host, port, socket, bounds, signal });
       operatorSocket = await openOperatorSocket(appliance);
       forgetServer = await recordServer(config.dataDir, { url: listening.url, operator: operatorSocket.access });
       await laterReplies.start(signal);

@@ -1,10 +1,19 @@
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http';
+import {
+  createServer,
+  type IncomingMessage,
+  type RequestListener,
+  type Server,
+  type ServerOptions,
+  type ServerResponse,
+} from 'node:http';
+import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
 import { type AddressInfo, createServer as createListener, type Server as Listener, type Socket } from 'node:net';
 import { AppError, invalidRequest } from '../src/platform/errors.ts';
 import type { Logger } from '../src/platform/logger.ts';
 import { Connection, type ConnectionBounds } from './connection.ts';
 import { requestTimeout } from './errors.ts';
+import type { Identity } from './tls/certificates.ts';
 
 /** Limits on slow and greedy clients. */
 export interface HttpServerBounds extends ConnectionBounds {
@@ -39,6 +48,8 @@ export interface Listening {
   /** URL such as `http://127.0.0.1:8080`. For a wildcard address, its host is one that this machine can open. */
   readonly url: string;
   readonly port: number;
+  /** Use another certificate for new connections. Only a server with TLS has one. */
+  setIdentity(identity: Identity): void;
   /**
    * Stop accepting connections, let requests in progress finish, and cut off those that remain after `graceMs`.
    * @param options.idleMs time to keep idle connections open, each for one more request, so that a request that is
@@ -52,15 +63,26 @@ export type ListenAt =
   | { readonly host: string; readonly port: number }
   | { readonly host: string; readonly fd: number };
 
+/** TLS of a server. */
+export interface ServerTls {
+  readonly identity: Identity;
+  /** Name of the host in the address of the server; null for that at which it listens. */
+  readonly domain: string | null;
+}
+
 const HEADERS_MAX = 100;
 const SWEEP_MS = 1_000;
 const CLOSING_SWEEP_MS = 50;
+const HTTPS_PORT = 443;
+/** Browsers use https for this host for a year (RFC 6797). */
+const HSTS = 'max-age=31536000';
 
 /** Create an HTTP/1.1 server for `callback` that does not listen yet. Protocol errors are rendered like all others. */
 export function createHttpServer(
   callback: RequestListener,
-  settings: { logger: Logger; bounds?: Partial<HttpServerBounds> },
+  settings: { logger: Logger; bounds?: Partial<HttpServerBounds>; tls?: ServerTls | null },
 ): { listen(address: ListenAt): Promise<Listening> } {
+  const { tls = null } = settings;
   const bounds = { ...DEFAULT_BOUNDS, ...settings.bounds };
   const connections = new Map<Socket, Connection>();
   let isClosing = false;
@@ -74,9 +96,10 @@ export function createHttpServer(
       return;
     }
     if (isClosing) res.setHeader('Connection', 'close');
+    if (tls !== null) res.setHeader('Strict-Transport-Security', HSTS);
     callback(req, res);
   };
-  const server = createServer({
+  const server = openServer(tls, {
     maxHeaderSize: bounds.headerBytesMax,
     headersTimeout: bounds.headersTimeoutMs,
     // Node's own limit applies to the whole body, which would cut off a large upload that makes progress.
@@ -101,31 +124,26 @@ export function createHttpServer(
     const message = 'the only supported expectation is 100-continue';
     connection?.refuse(new AppError({ code: 'expectation_failed', status: 417, message }));
   });
-  server.on('connection', (socket: Socket) => {
+  const underTls = tls === null ? new Set<Socket>() : trackSockets(server);
+  server.on(tls === null ? 'connection' : 'secureConnection', (socket: Socket) => {
     connections.set(socket, new Connection(socket, bounds));
     socket.on('close', () => connections.delete(socket));
   });
   server.on('clientError', (error: NodeJS.ErrnoException & { rawPacket?: Buffer }, socket: Socket) => {
-    connections.get(socket)?.refuse(protocolError(error), error.rawPacket);
+    const connection = connections.get(socket);
+    // Without a connection, its TLS handshake has failed.
+    if (connection === undefined) socket.destroy();
+    else connection.refuse(protocolError(error), error.rawPacket);
   });
   server.on('drop', () =>
     settings.logger.warn({ connections: connections.size }, 'a connection was refused because too many are open'),
   );
 
-  const sweepMs = Math.min(SWEEP_MS, bounds.bodyWindowMs);
-  let sweptAtMs = performance.now();
-  const sweep = setInterval(() => {
-    const nowMs = performance.now();
-    // After a pause of this process, the data that clients sent meanwhile has not been read yet.
-    const wasPaused = nowMs - sweptAtMs > 2 * sweepMs;
-    sweptAtMs = nowMs;
-    for (const connection of connections.values()) connection.sweep(nowMs, wasPaused);
-  }, sweepMs).unref();
-
+  const sweep = sweepEvery(Math.min(SWEEP_MS, bounds.bodyWindowMs), connections);
   const close = async (times: { graceMs: number; idleMs?: number }): Promise<void> => {
     isClosing = true;
     listener.close();
-    await closeServer(server, connections, times);
+    await closeServer(server, { connections, underTls }, times);
     clearInterval(sweep);
   };
 
@@ -138,12 +156,51 @@ export function createHttpServer(
       const { port } = server.address() as AddressInfo;
       let closing: Promise<void> | null = null;
       return {
-        url: `http://${hostToOpen(address.host)}:${port}`,
+        url: urlOf(tls, address.host, port),
         port,
+        setIdentity: (identity) => (server as TlsServer).setSecureContext(contextOf(identity)),
         close: (times) => (closing ??= close(times)),
       };
     },
   };
+}
+
+/** Check the bodies of all connections from time to time. */
+function sweepEvery(sweepMs: number, connections: ReadonlyMap<Socket, Connection>): NodeJS.Timeout {
+  let sweptAtMs = performance.now();
+  return setInterval(() => {
+    const nowMs = performance.now();
+    // After a pause of this process, the data that clients sent meanwhile has not been read yet.
+    const wasPaused = nowMs - sweptAtMs > 2 * sweepMs;
+    sweptAtMs = nowMs;
+    for (const connection of connections.values()) connection.sweep(nowMs, wasPaused);
+  }, sweepMs).unref();
+}
+
+/** Keep the open TCP connections of a server with TLS, also those that have not ended their handshake. */
+function trackSockets(server: Server): ReadonlySet<Socket> {
+  const sockets = new Set<Socket>();
+  server.on('connection', (socket: Socket) => {
+    sockets.add(socket);
+    socket.on('close', () => sockets.delete(socket));
+  });
+  return sockets;
+}
+
+function openServer(tls: ServerTls | null, options: ServerOptions): Server {
+  if (tls === null) return createServer(options);
+  return createTlsServer({ ...options, ...contextOf(tls.identity), handshakeTimeout: options.headersTimeout });
+}
+
+/** Return the options of TLS for a certificate. Node.js accepts TLS 1.2 and 1.3. */
+function contextOf({ chain, key }: Identity): { cert: string; key: string } {
+  return { cert: chain, key: key.reveal() };
+}
+
+function urlOf(tls: ServerTls | null, host: string, port: number): string {
+  if (tls === null) return `http://${hostToOpen(host)}:${port}`;
+  const name = tls.domain ?? hostToOpen(host);
+  return port === HTTPS_PORT ? `https://${name}` : `https://${name}:${port}`;
 }
 
 /**
@@ -166,7 +223,10 @@ function headerFault(req: IncomingMessage): string | null {
 
 async function closeServer(
   server: Server,
-  connections: ReadonlyMap<Socket, Connection>,
+  {
+    connections,
+    underTls,
+  }: { readonly connections: ReadonlyMap<Socket, Connection>; readonly underTls: ReadonlySet<Socket> },
   { graceMs, idleMs = 0 }: { graceMs: number; idleMs?: number },
 ): Promise<void> {
   for (const connection of connections.values()) connection.stopAfterResponse();
@@ -186,6 +246,8 @@ async function closeServer(
   clearTimeout(deadline);
   clearTimeout(idleDeadline);
   clearInterval(idle);
+  // Those that are left have not ended their handshakes.
+  for (const socket of underTls) socket.destroy();
   await new Promise((resolve) => server.close(resolve));
 }
 
@@ -209,7 +271,8 @@ function listenError(error: NodeJS.ErrnoException, host: string, port: number): 
   const where = `${host} port ${port}`;
   const why: Record<string, string> = {
     EADDRINUSE: `${where} is already in use; stop what listens there, or choose another port`,
-    EACCES: `${where} may not be used by this user; choose a port above 1023`,
+    EACCES: `${where} may not be used by this user; choose a port above 1023, or give the right CAP_NET_BIND_SERVICE`,
+    EAFNOSUPPORT: `this machine has no addresses of the kind of ${host}; choose another host, such as 0.0.0.0`,
     EADDRNOTAVAIL: `this machine has no address ${host}; choose another host`,
     ENOTFOUND: `the host name ${host} is unknown; give an address of this machine`,
     EAI_AGAIN: `the host name ${host} cannot be looked up; give an address of this machine`,

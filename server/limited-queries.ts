@@ -1,9 +1,14 @@
 import type { FairGate } from '../src/platform/fair-gate.ts';
-import { QUERY_MS, type Sql } from '../src/platform/postgres.ts';
+import { QUERY_MS, type QueryLimit, type Sql } from '../src/platform/postgres.ts';
 
-/** Limit the queries of a list or a summary. They end when the client disconnects. */
+/** Make the limit of the queries of a list or a summary. They end when the client disconnects. */
+export function reportLimit(signal: AbortSignal): QueryLimit {
+  return { ms: QUERY_MS.report, signal };
+}
+
+/** Limit the queries of a list or a summary. */
 export function reportQueries(sql: Sql, signal: AbortSignal): Sql {
-  return sql.limited({ ms: QUERY_MS.report, signal });
+  return sql.limited(reportLimit(signal));
 }
 
 /** Limit the queries of a change. They continue when the client disconnects. */

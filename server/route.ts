@@ -146,6 +146,7 @@ export type DescribedHeader =
   | 'X-Service-Warning'
   | 'X-Service-Projection'
   | 'X-Service-Effective-Dimensions'
+  | 'X-Read-Staleness'
   | 'Content-Disposition'
   | 'openai-poll-after-ms'
   | 'Retry-After';

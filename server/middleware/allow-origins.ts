@@ -13,6 +13,7 @@ const EXPOSED = [
   'X-Service-Warning',
   'X-Service-Projection',
   'X-Service-Effective-Dimensions',
+  'X-Read-Staleness',
   'Deprecation',
   'Sunset',
   'Link',

@@ -81,6 +81,10 @@ const HEADERS: Readonly<Record<string, JsonObject>> = {
     description: 'Dimensions that hold information, if they are fewer than the vectors have',
     schema: { type: 'integer', minimum: 1 },
   },
+  'X-Read-Staleness': {
+    description: 'Age of the data in seconds, if a replica of the database answered; changes since then may be missing',
+    schema: { type: 'number', minimum: 0 },
+  },
   'openai-poll-after-ms': {
     description: 'Milliseconds after which a client that waits for the end asks again',
     schema: { type: 'integer', minimum: 1 },

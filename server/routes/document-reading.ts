@@ -6,10 +6,11 @@ import { DocumentChunks, DocumentChunksQuery, readDocumentChunks } from '../../s
 import type { ReadingContext } from '../../src/ingest/each-chunk.ts';
 import { HistoryEntry, readHistory } from '../../src/metadata/read-history.ts';
 import type { FairGate } from '../../src/platform/fair-gate.ts';
+import type { Reads } from '../../src/platform/postgres.ts';
 import { textInteger } from '../../src/platform/zod-integers.ts';
 import type { SearchLog } from '../../src/search/log/search-log.ts';
 import { linkToPlace, type ResultLinks } from '../../src/search/results/link-results.ts';
-import { reportQueries, sharedQueries } from '../limited-queries.ts';
+import { reportLimit, reportQueries, sharedQueries } from '../limited-queries.ts';
 import { pageSchema } from '../pages.ts';
 import { defineRoute, type Route } from '../route.ts';
 
@@ -26,10 +27,12 @@ const OpenedQuery = z.object({
 export function documentReadingRoutes(
   context: ReadingContext,
   {
+    reads,
     links,
     queryShares,
     log,
   }: {
+    readonly reads: Reads;
     readonly links: ResultLinks;
     readonly queryShares: FairGate;
     readonly log: Pick<SearchLog, 'opened'>;
@@ -50,7 +53,7 @@ export function documentReadingRoutes(
       handle: async ({ caller, query, signal }) => ({
         body: {
           object: 'list',
-          data: await findDocumentRows(reportQueries(sql, signal), caller, query),
+          data: await reads.current(reportLimit(signal), (sql) => findDocumentRows(sql, caller, query)),
           has_more: false,
           next_cursor: null,
         },
@@ -68,7 +71,9 @@ export function documentReadingRoutes(
       query: OpenedQuery,
       responses: { 200: { description: 'The document', schema: DocumentView } },
       async handle({ caller, params, query, signal }) {
-        const document = await findDocumentOfAnyBucket(reportQueries(sql, signal), caller, params.document);
+        const document = await reads.current(reportLimit(signal), (of) =>
+          findDocumentOfAnyBucket(of, caller, params.document),
+        );
         if (query.search !== undefined) log.opened(caller.orgId, query.search, document.id);
         return { body: document };
       },

@@ -5,9 +5,9 @@ import { BucketContents, DocumentView, FolderFilter, ListDocumentsQuery } from '
 import { UploadReply, UploadRequest } from '../../src/ingest/schema.ts';
 import { type UploadContent, type UploadContext, uploadDocument } from '../../src/ingest/upload.ts';
 import type { FairGate } from '../../src/platform/fair-gate.ts';
-import type { Sql } from '../../src/platform/postgres.ts';
+import type { Reads } from '../../src/platform/postgres.ts';
 import type { Threads } from '../../src/platform/threads.ts';
-import { editQueries, reportQueries, sharedQueries } from '../limited-queries.ts';
+import { editQueries, reportLimit, reportQueries, sharedQueries } from '../limited-queries.ts';
 import { pageSchema } from '../pages.ts';
 import { defineRoute, type Route } from '../route.ts';
 import { parseUploadBody } from './parse-upload-body.ts';
@@ -24,7 +24,7 @@ const UploadBody = UploadRequest.transform((fields): { fields: UploadRequest; co
 /** Make the routes of documents. @param options.purge starts to remove marked data and continues after the reply */
 export function documentRoutes(
   context: UploadContext,
-  { threads, queryShares, purge }: { threads: Threads; queryShares: FairGate; purge: () => void },
+  { reads, threads, queryShares, purge }: { reads: Reads; threads: Threads; queryShares: FairGate; purge: () => void },
 ): Route[] {
   const { sql } = context;
   return [
@@ -54,7 +54,7 @@ export function documentRoutes(
         return { status: 202, body: await uploadDocument(shared, caller, params.bucket, content, fields) };
       },
     }),
-    ...listRoutes(sql),
+    ...listRoutes(reads),
     defineRoute({
       method: 'GET',
       path: '/v1/buckets/:bucket/documents/:document',
@@ -66,7 +66,9 @@ export function documentRoutes(
       params: DocumentParams,
       responses: { 200: { description: 'The document', schema: DocumentView } },
       handle: async ({ caller, params, signal }) => ({
-        body: await getDocument(reportQueries(sql, signal), caller, params.bucket, params.document),
+        body: await reads.current(reportLimit(signal), (sql) =>
+          getDocument(sql, caller, params.bucket, params.document),
+        ),
       }),
     }),
     defineRoute({
@@ -105,7 +107,7 @@ export function documentRoutes(
   ];
 }
 
-function listRoutes(sql: Sql): Route[] {
+function listRoutes(reads: Reads): Route[] {
   return [
     defineRoute({
       method: 'GET',
@@ -123,9 +125,12 @@ function listRoutes(sql: Sql): Route[] {
           schema: pageSchema(DocumentView),
         },
       },
-      handle: async ({ caller, params, query, signal }) => ({
-        body: { object: 'list', ...(await listDocuments(reportQueries(sql, signal), caller, params.bucket, query)) },
-      }),
+      async handle({ caller, params, query, signal }) {
+        const page = await reads.current(reportLimit(signal), (sql) =>
+          listDocuments(sql, caller, params.bucket, query),
+        );
+        return { body: { object: 'list', ...page } };
+      },
     }),
     defineRoute({
       method: 'GET',
@@ -139,7 +144,9 @@ function listRoutes(sql: Sql): Route[] {
       query: z.object({ folder: FolderFilter }),
       responses: { 200: { description: 'Folders and formats', schema: BucketContents } },
       handle: async ({ caller, params, query, signal }) => ({
-        body: await readBucketContents(reportQueries(sql, signal), caller, params.bucket, query.folder),
+        body: await reads.current(reportLimit(signal), (sql) =>
+          readBucketContents(sql, caller, params.bucket, query.folder),
+        ),
       }),
     }),
   ];

@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { getVisibleJob, listVisibleJobs } from '../../src/documents/job-documents.ts';
 import { JobView, ListJobsQuery } from '../../src/jobs/schema.ts';
-import type { Sql } from '../../src/platform/postgres.ts';
-import { reportQueries } from '../limited-queries.ts';
+import type { Reads } from '../../src/platform/postgres.ts';
+import { reportLimit } from '../limited-queries.ts';
 import { defineRoute, type Route } from '../route.ts';
 
 const JobParams = z.object({ job: z.string().min(1) });
 
-export function jobRoutes(sql: Sql): Route[] {
+export function jobRoutes(reads: Reads): Route[] {
   return [
     defineRoute({
       method: 'GET',
@@ -20,7 +20,7 @@ export function jobRoutes(sql: Sql): Route[] {
       query: ListJobsQuery,
       responses: { 200: { description: 'Jobs', schema: z.array(JobView) } },
       handle: async ({ caller, query, signal }) => ({
-        body: await listVisibleJobs(reportQueries(sql, signal), caller, query),
+        body: await reads.current(reportLimit(signal), (sql) => listVisibleJobs(sql, caller, query)),
       }),
     }),
     defineRoute({
@@ -34,7 +34,7 @@ export function jobRoutes(sql: Sql): Route[] {
       params: JobParams,
       responses: { 200: { description: 'The job', schema: JobView } },
       handle: async ({ caller, params, signal }) => ({
-        body: await getVisibleJob(reportQueries(sql, signal), caller, params.job),
+        body: await reads.current(reportLimit(signal), (sql) => getVisibleJob(sql, caller, params.job)),
       }),
     }),
   ];

@@ -6,6 +6,7 @@ import { USAGE_GROUPS, UsageByKey, type UsageGroup, UsageList } from '../../src/
 import type { Usage } from '../../src/usage/open-usage.ts';
 import { UsageSummary } from '../../src/usage/schema.ts';
 import { defineRoute, type Route } from '../route.ts';
+import { STALE_HEADERS, staleReply } from '../stale-reply.ts';
 
 const Moment = z
   .string()
@@ -55,8 +56,8 @@ export function usageRoutes({
       errors: 'embedding',
       reads: 'none',
       query: ListQuery,
-      responses: { 200: { description: 'The sums', schema: UsageList } },
-      handle: async ({ caller, query, signal }) => ({ body: await list(caller.orgId, query, signal) }),
+      responses: { 200: { description: 'The sums', schema: UsageList, headers: STALE_HEADERS } },
+      handle: async ({ caller, query, signal }) => staleReply(await list(caller.orgId, query, signal)),
     }),
     defineRoute({
       method: 'GET',
@@ -67,8 +68,8 @@ export function usageRoutes({
       errors: 'embedding',
       reads: 'none',
       query: Period,
-      responses: { 200: { description: 'The sums', schema: UsageByKey } },
-      handle: async ({ caller, query, signal }) => ({ body: await listByKey(caller, query, signal) }),
+      responses: { 200: { description: 'The sums', schema: UsageByKey, headers: STALE_HEADERS } },
+      handle: async ({ caller, query, signal }) => staleReply(await listByKey(caller, query, signal)),
     }),
     defineRoute({
       method: 'GET',
@@ -92,9 +93,7 @@ export function usageRoutes({
       reads: 'none',
       query: Period,
       responses: { 200: { description: 'The summary', schema: UsageSummary } },
-      async handle({ caller, query, signal }) {
-        return { body: await summarize(caller, query, signal) };
-      },
+      handle: async ({ caller, query, signal }) => ({ body: await summarize(caller, query, signal) }),
     }),
   ];
 }

@@ -4,7 +4,7 @@ import { AppError } from '../platform/errors.ts';
 import type { Objects } from '../platform/objects/objects.ts';
 import { probeObjects } from '../platform/objects/probe-objects.ts';
 import { pingServer } from '../platform/postgres/check-server.ts';
-import type { Sql } from '../platform/postgres.ts';
+import type { Reads, Sql } from '../platform/postgres.ts';
 import type { RedisConnection } from '../platform/redis.ts';
 
 /** Time after which a silent part counts as unavailable. */
@@ -22,6 +22,7 @@ export interface Readiness {
 
 interface Parts {
   readonly sql: Sql;
+  readonly reads: Pick<Reads, 'replica'>;
   readonly objects: Objects;
   readonly chunks: { probe(): Promise<void> };
   readonly milvus: { probe(): Promise<void> } | null;
@@ -75,7 +76,8 @@ export function readinessCheck(parts: Parts): () => Promise<Readiness> {
   };
 }
 
-async function examineParts({ sql, objects, chunks, milvus, redis }: Parts, truncated: number): Promise<Readiness> {
+async function examineParts(parts: Parts, truncated: number): Promise<Readiness> {
+  const { sql, reads, objects, chunks, milvus, redis } = parts;
   const checks: Record<string, string> = {};
   const latency_ms: Record<string, number> = {};
   const check = async (name: string, probe: (signal: AbortSignal) => Promise<unknown>, into = checks) => {
@@ -104,6 +106,8 @@ async function examineParts({ sql, objects, chunks, milvus, redis }: Parts, trun
   Object.assign(checks, others);
   // Everything works without Redis. Hosts only share less state.
   if (redis !== null) checks['redis'] = redis.isReady ? 'ok' : 'is not reachable';
+  // The primary answers instead.
+  if (reads.replica !== null) checks['replica'] = reads.replica.state;
   // The other buckets work.
   if (truncated > 0) checks['index_files'] = 'some are truncated; "service doctor" names their buckets';
   const isDegraded = Object.values(checks).some((state) => state !== 'ok');

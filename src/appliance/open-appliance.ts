@@ -39,6 +39,7 @@ export async function completeAppliance(installation: Installation): Promise<App
     documents,
     search,
     access,
+    usage,
     bulk,
     files,
     batches,
@@ -56,7 +57,7 @@ export async function completeAppliance(installation: Installation): Promise<App
   const stored = [jobs, documents, search, access, bulk, files, batches, calibration, ingest, backup];
   const ballast = ballastChore({ dataDir: config.dataDir, bytes: config.ballastBytes }, logger);
   const chores = ({ everyMs = HOUSEKEEPING_MS } = {}) => [
-    ...[...stored, vectorStores, answers, channels, webhooks, memory, workflows].flatMap((part) =>
+    ...[...stored, usage, vectorStores, answers, channels, webhooks, memory, workflows].flatMap((part) =>
       part.chores(everyMs),
     ),
     ballast,

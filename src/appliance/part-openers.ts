@@ -13,11 +13,13 @@ export interface PartOpener<Value> {
  * second.
  */
 export const PART_OPENERS: { readonly [Part in PartName]: PartOpener<ApplianceParts[Part]> } = {
-  metrics: part([], async ({ pools }) => {
+  metrics: part([], async ({ pools, reads }) => {
     const { openMetrics } = await import('../platform/metrics.ts');
     const { openPoolMetrics } = await import('../platform/pool-metrics.ts');
+    const { openReplicaMetrics } = await import('../platform/replica-metrics.ts');
     const metrics = openMetrics();
     openPoolMetrics(metrics.registry, pools);
+    openReplicaMetrics(metrics.registry, reads);
     return metrics;
   }),
   usage: part([], async (opened) => {

@@ -17,7 +17,10 @@ import {
   type Database,
   openPostgres,
   type PostgresTarget,
+  primaryReads,
   QUERY_MS,
+  type Reads,
+  ReplicaReads,
   type Sql,
 } from '../platform/postgres.ts';
 import type { RedisConnection } from '../platform/redis.ts';
@@ -40,12 +43,17 @@ export const MIGRATIONS = fileURLToPath(new URL('../../migrations/', import.meta
 /** Connections for LISTEN and for commands that inspect the database. Locks have separate connections. */
 const DIRECT_POOL_MAX = 2;
 
+/** Time after which a replica that does not answer is asked by a new connection. The primary can answer instead. */
+const REPLICA_SILENCE_MS = 2_000;
+
 /** Stores and shared services that every domain uses. */
 export interface Stores {
   readonly logger: Logger;
   /** Tracing, or null if the settings name no collector. */
   readonly tracing: Tracing | null;
   readonly sql: Sql;
+  /** Reads that a replica may answer. */
+  readonly reads: Reads;
   /** Shares of the organizations in the connections of `sql`. */
   readonly queryShares: FairGate;
   /** Connection for LISTEN and advisory locks, never through a transaction pooler. */
@@ -90,6 +98,7 @@ export async function openStores(
   // Most starts have nothing pending, so a second connection would be wasted.
   const pending = await pendingMigrations(sql, { directory: MIGRATIONS });
   if (pending.length > 0) await migrate(direct, { directory: MIGRATIONS });
+  const reads = opened.add(openReads(config, sql, { poolMax, logger }));
   const keyRing = deriveKeyRing(config.secretKey ?? (await readOrMakeSecretKey(config.dataDir, sql)));
   const threads = opened.add(openThreads());
   const objects = guardDeletions(opened.add(await openObjects(config, logger, threads)), sql);
@@ -104,6 +113,7 @@ export async function openStores(
     logger,
     tracing,
     sql,
+    reads,
     queryShares: sharesOf(poolMax),
     direct,
     redis,
@@ -113,6 +123,18 @@ export async function openStores(
     notifier,
     pools,
   };
+}
+
+/** Open the replica, if there is one. A server without it starts too, since the primary answers instead. */
+export function openReads(
+  { databaseReplica }: Config,
+  primary: Sql,
+  { poolMax, logger }: { readonly poolMax: number; readonly logger: Logger },
+): Reads {
+  if (databaseReplica === null) return primaryReads(primary);
+  const { url, maxLagMs } = databaseReplica;
+  const options = { poolMax, applicationName: 'service/replica', silenceMs: REPLICA_SILENCE_MS, logger };
+  return new ReplicaReads({ primary, replica: openPostgres({ url }, options) }, { maxLagMs, logger });
 }
 
 async function connectToRedis({ redis }: Config, logger: Logger, opened: OpenParts): Promise<RedisConnection | null> {

@@ -65,14 +65,14 @@ export async function selectSequences(tx: Sql, { tables, sequences }: SchemaObje
   return states;
 }
 
-/** Stream the rows of a table as text, one row per line. */
+/** Stream the rows of a table as text, one row per line. COPY takes a partitioned table only as a query. */
 export function copyTable<T>(
   tx: Sql,
   table: string,
   columns: readonly string[],
   use: (rows: Readable) => Promise<T>,
 ): Promise<T> {
-  return withRows(tx`COPY ${tx(table)} (${tx([...columns])}) TO STDOUT`.readable(), use);
+  return withRows(tx`COPY (SELECT ${tx([...columns])} FROM ${tx(table)}) TO STDOUT`.readable(), use);
 }
 
 /** Stream the keys of the files that rows refer to, in byte order, one per line. */

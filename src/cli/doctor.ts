@@ -29,6 +29,7 @@ import { openThreads } from '../platform/threads.ts';
 import { VendorReranker } from '../rerank/vendor-reranker.ts';
 import { describeCalibration } from './describe-calibration.ts';
 import { down, hasCanaries, tryBackups, tryBallast, tryCanaries, tryRestore } from './doctor-care.ts';
+import { judgeReplica } from './doctor-replica.ts';
 import { findWarnings } from './doctor-warnings.ts';
 import { askModel } from './init-answers.ts';
 import { findOwnServer } from './own-server.ts';
@@ -202,6 +203,9 @@ async function* examineDatabase(config: Config, logger: Logger): AsyncGenerator<
         : `${pending.length} pending; the next start applies them: ${pending.join(', ')}`;
     });
     yield await examineClock(open);
+    yield config.databaseReplica === null
+      ? notConfigured('replica')
+      : { name: 'replica', ...(await judgeReplica(await open(), config, logger)) };
     if (isCurrent) {
       yield* examineCare(await open(), config, logger);
       const settings = config.projections.autoCalibration;

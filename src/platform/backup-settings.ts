@@ -50,6 +50,12 @@ export const backupSettings = {
         .max(36_500)
         .default(365)
         .describe('days for which finished jobs are kept; the last job of a document is kept with it'),
+      usage_days: z
+        .number()
+        .min(31)
+        .max(36_500)
+        .optional()
+        .describe('days for which usage is kept; it is removed by whole months (default: for ever)'),
     })
     .prefault({})
     .describe('time for which records are kept'),
@@ -75,6 +81,8 @@ export interface BackupSettings {
 export interface RetentionSettings {
   readonly auditMs: number;
   readonly jobsMs: number;
+  /** Null to keep usage for ever. */
+  readonly usageMs: number | null;
 }
 
 /** Convert the settings of the file to the form that the program uses. */
@@ -90,7 +98,11 @@ export function backupConfigOf({ backup, retention, ballast_bytes }: BackupFile)
       everyMs: parseDuration(backup.every),
       keep: backup.keep,
     },
-    retention: { auditMs: retention.audit_days * DAY_MS, jobsMs: retention.jobs_days * DAY_MS },
+    retention: {
+      auditMs: retention.audit_days * DAY_MS,
+      jobsMs: retention.jobs_days * DAY_MS,
+      usageMs: retention.usage_days === undefined ? null : retention.usage_days * DAY_MS,
+    },
     ballastBytes: ballast_bytes,
   };
 }

@@ -22,6 +22,7 @@ import { isTree, type Tree } from './settings-tree.ts';
 import { signInConfigOf, signInSettings } from './sign-in-settings.ts';
 import { sourceFaults, sourceSettings, sourcesConfigOf } from './source-settings.ts';
 import { storageConfigOf, storageFaults, storageSettings } from './storage-settings.ts';
+import { tlsConfigOf, tlsFaults, tlsSettings } from './tls-settings.ts';
 import { tracingConfigOf, tracingSettings } from './tracing-settings.ts';
 import { warnOfDoubledPaths } from './vendor-settings.ts';
 import { webhookConfigOf, webhookSettings } from './webhook-settings.ts';
@@ -44,8 +45,18 @@ export const ConfigFile = z.strictObject({
     .describe(
       'folder where the installation keeps its data (default: /var/lib/service for root, else ~/.local/share/service)',
     ),
-  host: z.string().min(1).default('127.0.0.1').describe('address to listen on'),
-  port: z.coerce.number().int().min(0).max(65535).default(8080).describe('port to listen on; 0 picks a free one'),
+  host: z
+    .string()
+    .min(1)
+    .default('127.0.0.1')
+    .describe('address to listen on; all addresses (::) by default with tls.domain'),
+  port: z.coerce
+    .number()
+    .int()
+    .min(0)
+    .max(65535)
+    .default(8080)
+    .describe('port to listen on; 0 picks a free one; 443 by default with TLS'),
   base_url: z
     .url()
     .optional()
@@ -60,6 +71,15 @@ export const ConfigFile = z.strictObject({
   database_direct_url: postgresUrl
     .optional()
     .describe('connection for locks and notifications, if database_url goes through a pooler (default: database_url)'),
+  database_replica_url: postgresUrl
+    .optional()
+    .describe('streaming replica of the database, which answers lists, documents and usage'),
+  database_replica_max_lag_seconds: z
+    .number()
+    .min(2)
+    .max(3600)
+    .default(5)
+    .describe('greatest age of usage that the replica tells; beyond it the primary answers'),
   ...redisSettings,
   secret_key: z
     .string()
@@ -91,6 +111,7 @@ export const ConfigFile = z.strictObject({
   ...signInSettings,
   ...searchSettings,
   ...serverSettings,
+  ...tlsSettings,
   ...tracingSettings,
   ...localModelSettings,
   ...webhookSettings,
@@ -203,18 +224,28 @@ export const ConfigFile = z.strictObject({
 });
 
 const CheckedFile = ConfigFile.superRefine((file, context) => {
-  for (const fault of [...storageFaults(file), ...redisFaults(file), ...sourceFaults(file)])
+  for (const fault of [...storageFaults(file), ...redisFaults(file), ...sourceFaults(file), ...tlsFaults(file)])
     context.addIssue({ code: 'custom', ...fault });
+  if (file.database_replica_url !== undefined && file.database_url === undefined) {
+    const message = 'needs DATABASE_URL; the embedded PostgreSQL has no replica';
+    context.addIssue({ code: 'custom', path: ['database_replica_url'], message });
+  }
 });
 
 const ConfigSchema = CheckedFile.transform((file) => ({
   dataDir: path.resolve(file.data_dir),
   host: file.host,
   port: file.port,
+  tls: tlsConfigOf(file),
   baseUrl: file.base_url ?? null,
   logLevel: file.log_level,
   databaseUrl: file.database_url ?? null,
   databaseDirectUrl: file.database_direct_url ?? file.database_url ?? null,
+  /** Replica for reads, and the greatest age of its data; null without one. */
+  databaseReplica:
+    file.database_replica_url === undefined
+      ? null
+      : { url: file.database_replica_url, maxLagMs: file.database_replica_max_lag_seconds * 1000 },
   ...redisConfigOf(file),
   secretKey: file.secret_key ?? null,
   cronSecret: file.cron_secret ?? null,

@@ -17,6 +17,7 @@ export const SETTING_VARIABLES = {
   SERVICE_MCP_URL: ['tool_server', 'urls'],
   DATABASE_URL: ['database_url'],
   DATABASE_DIRECT_URL: ['database_direct_url'],
+  DATABASE_REPLICA_URL: ['database_replica_url'],
   REDIS_URL: ['redis_url'],
   S3_BUCKET: ['objects', 'bucket'],
   S3_ENDPOINT: ['objects', 'endpoint'],

@@ -14,7 +14,9 @@ export { withAdvisoryLock, withSharedAdvisoryLock } from './postgres/advisory-lo
 export { checkServer } from './postgres/check-server.ts';
 export { hasUnknownOutcome, isUniqueViolation, mapPostgresError, mayHaveCommitted } from './postgres/errors.ts';
 export { listenChannel, notifyChannel } from './postgres/listen.ts';
-export { QUERY_MS } from './postgres/query-limit.ts';
+export { QUERY_MS, type QueryLimit } from './postgres/query-limit.ts';
+export { primaryReads, type Reads, type StaleRead } from './postgres/reads.ts';
+export { ReplicaReads } from './postgres/replica.ts';
 export type { Database, Sql } from './postgres/sql.ts';
 export { type PostgresConnection, type PostgresTarget, postgresUrl } from './postgres/target.ts';
 

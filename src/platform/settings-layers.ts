@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { configFileOf, dataDirOf, processEnvironment, SETTING_VARIABLES } from './environment.ts';
 import { readSettingsText, type SettingsText } from './settings-faults.ts';
 import { interpolate, isTree, merge, type Tree, valueAt } from './settings-tree.ts';
+import { listenDefaults } from './tls-settings.ts';
 
 export interface LoadOptions {
   readonly env?: NodeJS.ProcessEnv;
@@ -43,7 +44,13 @@ export function collectSettings(options: LoadOptions): SettingsLayers {
     text,
     faults,
     omissions,
-    tree: merge({ data_dir: dataDir }, fromFile, fromEnvironment, overrides),
+    tree: merge(
+      { data_dir: dataDir },
+      listenDefaults(merge(fromFile, overrides)),
+      fromFile,
+      fromEnvironment,
+      overrides,
+    ),
     layers: [
       ['service.yaml', fromFile],
       ['environment', fromEnvironment],

@@ -2,7 +2,6 @@ import { z } from 'zod';
 import { type Caller, hasScope } from '../access/caller.ts';
 import type { Sql } from '../platform/postgres.ts';
 import { toDate, toPeriod } from './calendar.ts';
-import type { Meter } from './meter.ts';
 import { selectUsageByActor, selectUsageRows } from './report-store.ts';
 import { Axis } from './schema.ts';
 
@@ -47,12 +46,10 @@ export type UsageList = z.output<typeof UsageList>;
  */
 export async function listUsage(
   sql: Sql,
-  meter: Pick<Meter, 'flush'>,
   orgId: string,
   request: { from?: string | undefined; to?: string | undefined; by: readonly UsageGroup[] },
 ): Promise<UsageList> {
   const { startMs, endMs } = toPeriod(request, Date.now());
-  await meter.flush();
   const period = { start: toDate(startMs), end: toDate(endMs) };
   const rows = await selectUsageRows(sql, orgId, { ...period, by: request.by, rowsMax: ROWS_MAX + 1 });
   return {
@@ -97,12 +94,10 @@ const ACTORS_MAX = 1_000;
  */
 export async function listUsageByKey(
   sql: Sql,
-  meter: Pick<Meter, 'flush'>,
   caller: Caller,
   range: { from?: string | undefined; to?: string | undefined },
 ): Promise<UsageByKey> {
   const { startMs, endMs } = toPeriod(range, Date.now());
-  await meter.flush();
   const rows = await selectUsageByActor(sql, caller.orgId, {
     start: toDate(startMs),
     end: toDate(endMs),

@@ -3,7 +3,6 @@ import type { AnswerSettings } from '../platform/answer-settings.ts';
 import type { Sql } from '../platform/postgres.ts';
 import type { Account } from './account.ts';
 import { bookingDay, toDate, toPeriod } from './calendar.ts';
-import type { Meter } from './meter.ts';
 import { type PlanSettings, quotaOf } from './quotas.ts';
 import type { Axis, UsageSummary } from './schema.ts';
 import { selectCounters, selectUsage } from './store.ts';
@@ -16,22 +15,19 @@ export interface UsageSettings {
 
 /**
  * Summarize the usage of an organization from `range.from` to before `range.to` (dates or ISO 8601 instants, widened to
- * whole UTC days; by default this calendar month), and its remaining quotas in the current month. Write the pending
- * usage of this process first. Usage of other processes may be missing for up to a second.
+ * whole UTC days; by default this calendar month), and its remaining quotas in the current month.
  *
  * @throws AppError `invalid_request` (400) for an invalid period, `organization_not_found` (404) if it looks up the
  *   plan
  */
 export async function summarizeUsage(
   sql: Sql,
-  meter: Pick<Meter, 'flush'>,
   { plans, answers }: UsageSettings,
   account: Account,
   range: { from?: string | undefined; to?: string | undefined } = {},
   nowMs: number = Date.now(),
 ): Promise<UsageSummary> {
   const { startMs, endMs } = toPeriod(range, nowMs);
-  await meter.flush();
   const { orgId } = account;
   const plan = account.plan ?? (await findOrganization(sql, orgId)).plan;
   const sums = await selectUsage(sql, orgId, toDate(startMs), toDate(endMs));

@@ -15,7 +15,7 @@ export const ROOMS: readonly Room[] = [
   { folder: 'commands', owns: 'one file a command: parse flags, call one operation, print' },
   {
     folder: 'server',
-    owns: 'the HTTP API on Koa: `app.ts` (the middleware in order), `route.ts` (what a route is), `routes/` (one file a resource), `middleware/` (one file a step), `body/` (reading bodies), `openapi/` (the description of the routes), `reference/` (files of the page `/docs`); `app.ts` never listens, `api-service.ts` does',
+    owns: 'the HTTP API on Koa: `app.ts` (the middleware in order), `route.ts` (what a route is), `routes/` (one file a resource), `middleware/` (one file a step), `body/` (reading bodies), `openapi/` (the description of the routes), `reference/` (files of the page `/docs`), `tls/` (certificates and their renewal); `app.ts` never listens, `listen-api.ts` does',
   },
   {
     folder: 'src/cli',

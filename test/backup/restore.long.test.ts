@@ -61,11 +61,11 @@ test('the tables of the migrations are the tables of the database, each after th
   const { tables } = await readSchemaObjects(MIGRATIONS);
   const rows = await sql`
     SELECT relname::text AS name FROM pg_class
-    WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace AND relname NOT LIKE 'schema\_%'`;
+    WHERE relkind IN ('r', 'p') AND NOT relispartition AND relnamespace = current_schema()::regnamespace AND relname NOT LIKE 'schema\_%'`;
   expect([...tables].sort()).toEqual(rows.map((row) => row['name'] as string).sort());
   const references = await sql`
     SELECT conrelid::regclass::text AS from_table, confrelid::regclass::text AS to_table FROM pg_constraint
-    WHERE contype = 'f' AND connamespace = current_schema()::regnamespace`;
+    WHERE contype = 'f' AND conparentid = 0 AND connamespace = current_schema()::regnamespace`;
   for (const row of references) {
     expect(tables.indexOf(row['from_table'] as string)).toBeGreaterThan(tables.indexOf(row['to_table'] as string));
   }

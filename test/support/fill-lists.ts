@@ -56,7 +56,9 @@ const TABLES = [
   ...['collections', 'workflows'],
   ...['documents', 'jobs', 'api_keys', 'users', 'organizations', 'channel_notifications', 'channel_deliveries'],
   ...['channel_questions', 'search_log'],
-  ...['workflow_runs', 'audit_log', 'usage_ledger', 'usage_by_actor', 'buckets', 'sources', 'channel_configs'],
+  ...['workflow_runs', 'audit_log', 'buckets', 'sources', 'channel_configs'],
+  // Only a partition has storage parameters.
+  ...['usage_ledger_before', 'usage_by_actor_before'],
 ];
 
 async function fillPlaces(sql: Sql, orgOf: SqlFragment, manyConfigsOrgId: string): Promise<void> {

@@ -11,6 +11,8 @@ export interface TestServers {
   readonly dovecot: boolean;
   /** WsgiDAV (`pip install wsgidav cheroot`): a WebDAV server that keeps files in a folder. */
   readonly wsgidav: boolean;
+  /** Pebble (Debian package `pebble`): an ACME server. */
+  readonly pebble: boolean;
   /** Milvus Lite (`pip install milvus-lite pymilvus`), which speaks the protocol of Milvus. */
   readonly milvus: boolean;
 }
@@ -23,6 +25,8 @@ export function findServers(): TestServers {
     pgbouncer: starts('pgbouncer', '--version'),
     dovecot: starts('dovecot', '--version'),
     wsgidav: starts('wsgidav', '--version'),
+    // It has no option that only prints something and ends well.
+    pebble: spawnSync('pebble', ['-help'], { stdio: 'ignore' }).error === undefined,
     milvus: starts('milvus-lite', '--help'),
   };
 }

@@ -13,6 +13,7 @@ import type { UploadContext } from '../../src/ingest/upload.ts';
 import { FairGate } from '../../src/platform/fair-gate.ts';
 import { openLogger } from '../../src/platform/logger.ts';
 import { openMetrics } from '../../src/platform/metrics.ts';
+import type { Reads } from '../../src/platform/postgres.ts';
 import { RefusalBrake } from '../../src/platform/refusal-brake.ts';
 import { openThreads } from '../../src/platform/threads.ts';
 
@@ -21,7 +22,12 @@ const logger = openLogger('silent');
 const threads = openThreads();
 const gate = new FairGate({ runningMax: 10, runningOfOneMax: 10, waitingOfOneMax: 10 });
 const app = createApp({
-  routes: documentRoutes({} as UploadContext, { threads, queryShares: gate, purge: () => undefined }),
+  routes: documentRoutes({} as UploadContext, {
+    reads: {} as Reads,
+    threads,
+    queryShares: gate,
+    purge: () => undefined,
+  }),
   resolveCaller: async () => ({
     ...{ kind: 'api_key', actor: 'key:test', orgId: 'org_test', plan: 'free', userId: null, role: null },
     ...{ department: null, scopes: new Set(['documents:write']), authLevel: 1 },

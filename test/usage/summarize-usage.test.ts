@@ -36,8 +36,10 @@ async function use(account: TestAccount, day: string, model: string, texts: numb
   now = NOW;
 }
 
-const summarize = (account: { orgId: string; plan?: Plan }, range = {}) =>
-  summarizeUsage(db.sql, meter, { plans: PLANS, answers: null }, account, range, NOW);
+async function summarize(account: { orgId: string; plan?: Plan }, range = {}) {
+  await meter.flush();
+  return summarizeUsage(db.sql, { plans: PLANS, answers: null }, account, range, NOW);
+}
 
 test('a summary covers this month by default, and includes the pending usage of this process', async () => {
   const account = await makeAccount('free');

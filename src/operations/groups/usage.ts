@@ -12,6 +12,6 @@ export const summarize = forOrganization(
 /** Sum the usage by key and user. */
 export const byKey = forOrganization(
   Period,
-  (period, { appliance, operator, signal }) => appliance.usage.listByKey(operator, period, signal),
+  async (period, { appliance, operator, signal }) => (await appliance.usage.listByKey(operator, period, signal)).value,
   ['usage'],
 );

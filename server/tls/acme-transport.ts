@@ -1,0 +1,83 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import { readFile } from 'node:fs/promises';
+import { axios } from 'acme-client';
+import { Agent, request } from 'undici';
+import { dependencyDown } from '../../src/platform/errors.ts';
+
+const REQUEST_MS_MAX = 20_000;
+/** Replies hold an order, or a chain of some certificates. */
+const REPLY_BYTES_MAX = 256 * 1024;
+
+/** Calls to an authority that belong together. */
+interface Calls {
+  readonly signal: AbortSignal;
+  readonly agent: Agent;
+  /** Seconds that the authority told this client to wait, at its last refusal for too many requests. */
+  retryAfterSeconds: number | null;
+}
+
+/** The requests of acme-client share one configuration, so that those of a run find its calls here. */
+const current = new AsyncLocalStorage<Calls>();
+
+type Adapter = Extract<typeof axios.defaults.adapter, (...args: never[]) => unknown>;
+
+/**
+ * Run work with acme-client whose requests are bounded and can be aborted. Its own retries wait inside the library
+ * without a way to end them. They begin only if the transport throws for a status, which this one does not.
+ *
+ * @param caFile certificates that the authority's server is trusted by; null for those of the system
+ * @param onWait called with the seconds of `Retry-After` if the authority refuses too many requests
+ */
+export async function withTransport<T>(
+  options: { readonly signal: AbortSignal; readonly caFile: string | null; readonly onWait: (seconds: number) => void },
+  work: () => Promise<T>,
+): Promise<T> {
+  const ca = options.caFile === null ? null : await readFile(options.caFile, 'utf8');
+  const agent = new Agent(ca === null ? {} : { connect: { ca } });
+  const calls: Calls = { signal: options.signal, agent, retryAfterSeconds: null };
+  axios.defaults.adapter = send;
+  try {
+    return await current.run(calls, work);
+  } finally {
+    if (calls.retryAfterSeconds !== null) options.onWait(calls.retryAfterSeconds);
+    await agent.destroy();
+  }
+}
+
+/** Transport of axios by undici (https://axios-http.com/docs/req_config, `adapter`). */
+const send: Adapter = async (config) => {
+  const calls = current.getStore();
+  if (calls === undefined) throw new TypeError('this needs withTransport');
+  const signal = AbortSignal.any([calls.signal, AbortSignal.timeout(REQUEST_MS_MAX)]);
+  const reply = await request(config.url as string, {
+    method: (config.method ?? 'get').toUpperCase() as 'GET',
+    headers: config.headers.toJSON() as Record<string, string>,
+    ...(config.data === undefined ? {} : { body: config.data as string }),
+    dispatcher: calls.agent,
+    signal,
+  });
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of reply.body as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > REPLY_BYTES_MAX) throw dependencyDown('acme', 'the authority sent more than a reply can have', null);
+    chunks.push(chunk);
+  }
+  if (reply.statusCode === 429 || reply.statusCode === 503) {
+    calls.retryAfterSeconds = secondsOf(reply.headers['retry-after']);
+  }
+  return {
+    data: Buffer.concat(chunks).toString(),
+    status: reply.statusCode,
+    statusText: '',
+    headers: reply.headers as Record<string, string>,
+    config,
+  };
+};
+
+/** Parse `Retry-After`, seconds or a date (RFC 9110, section 10.2.3); null if it is missing. */
+function secondsOf(header: string | string[] | undefined): number | null {
+  if (typeof header !== 'string') return null;
+  const seconds = /^\d+$/.test(header) ? Number(header) : (Date.parse(header) - Date.now()) / 1000;
+  return Number.isFinite(seconds) ? Math.max(0, seconds) : null;
+}
