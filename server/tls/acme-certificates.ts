@@ -1,4 +1,5 @@
 import { X509Certificate } from 'node:crypto';
+import { startDeadline } from '../../src/platform/deadline.ts';
 import { AppError } from '../../src/platform/errors.ts';
 import type { Service } from '../../src/platform/lifecycle.ts';
 import type { Logger } from '../../src/platform/logger.ts';
@@ -92,7 +93,8 @@ export class AcmeCertificates implements Certificates {
     const { domain, directoryUrl, caFile } = this.#settings;
     const { orderCertificate } = await import('./order-certificate.ts'); // the library takes a while to load
     const { withTransport } = await import('./acme-transport.ts');
-    const within = AbortSignal.any([signal, this.#stop.signal, AbortSignal.timeout(ORDER_MS_MAX)]);
+    const deadline = startDeadline(ORDER_MS_MAX, AbortSignal.any([signal, this.#stop.signal]));
+    const within = deadline.signal;
     let waitSeconds = 0;
     const onWait = (seconds: number) => {
       waitSeconds = seconds;
@@ -113,6 +115,8 @@ export class AcmeCertificates implements Certificates {
       // A stop is no failure of the authority.
       if (signal.aborted || this.#stop.signal.aborted) throw error;
       return this.#noteFailure(reasonOf(error, within), waitSeconds, directoryUrl);
+    } finally {
+      deadline.clear();
     }
   }
 

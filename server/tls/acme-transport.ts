@@ -2,6 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { readFile } from 'node:fs/promises';
 import { axios } from 'acme-client';
 import { Agent, request } from 'undici';
+import { runWithin } from '../../src/platform/deadline.ts';
 import { dependencyDown } from '../../src/platform/errors.ts';
 
 const REQUEST_MS_MAX = 20_000;
@@ -45,10 +46,13 @@ export async function withTransport<T>(
 }
 
 /** Transport of axios by undici (https://axios-http.com/docs/req_config, `adapter`). */
-const send: Adapter = async (config) => {
+const send: Adapter = (config) => {
   const calls = current.getStore();
   if (calls === undefined) throw new TypeError('this needs withTransport');
-  const signal = AbortSignal.any([calls.signal, AbortSignal.timeout(REQUEST_MS_MAX)]);
+  return runWithin(REQUEST_MS_MAX, calls.signal, (signal) => sendWithin(calls, config, signal));
+};
+
+async function sendWithin(calls: Calls, config: Parameters<Adapter>[0], signal: AbortSignal): ReturnType<Adapter> {
   const reply = await request(config.url as string, {
     method: (config.method ?? 'get').toUpperCase() as 'GET',
     headers: config.headers.toJSON() as Record<string, string>,
@@ -73,7 +77,7 @@ const send: Adapter = async (config) => {
     headers: reply.headers as Record<string, string>,
     config,
   };
-};
+}
 
 /** Parse `Retry-After`, seconds or a date (RFC 9110, section 10.2.3); null if it is missing. */
 function secondsOf(header: string | string[] | undefined): number | null {
