@@ -13,6 +13,11 @@ import { createTestDatabase } from './postgres.ts';
 const KEPT_POLL_MS = 20;
 const KEPT_POLLS_MAX = 500;
 
+/** Address of the Milvus that holds all buckets of a run of `npm run test:milvus`. */
+const MILVUS_URL = process.env['TEST_MILVUS_URL'];
+/** True if buckets without an engine of their own are on Milvus. */
+export const bucketsAreOnMilvus = MILVUS_URL !== undefined;
+
 export interface TestAppliance {
   readonly appliance: Appliance;
   /** Caller of the command line, acting for organization `default`. */
@@ -73,6 +78,7 @@ export async function openTestAppliance(
     database_url: databaseUrl,
     ballast_bytes: 0,
     source_roots: ['/'],
+    ...(MILVUS_URL === undefined ? {} : { index: { milvus: { url: MILVUS_URL } } }),
     ...overrides,
   };
   const bulk = { retry_window_hours: 0, ...(overrides['bulk'] as object | undefined) };
