@@ -25,6 +25,8 @@ export const SETTING_VARIABLES = {
   AWS_ACCESS_KEY_ID: ['objects', 'access_key_id'],
   AWS_SECRET_ACCESS_KEY: ['objects', 'secret_access_key'],
   AWS_SESSION_TOKEN: ['objects', 'session_token'],
+  MILVUS_URL: ['index', 'milvus', 'url'],
+  MILVUS_TOKEN: ['index', 'milvus', 'token'],
   OTEL_EXPORTER_OTLP_ENDPOINT: ['tracing', 'endpoint'],
   OTEL_SERVICE_NAME: ['tracing', 'service_name'],
   SERVICE_BUILT_IN_MODEL: ['embeddings', 'built_in'],

@@ -14,7 +14,7 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const FOLDER = path.join(ROOT, 'deploy', 'kubernetes');
 
 /** Files that are no objects of the cluster. */
-const OTHER_FILES = ['kustomization.yaml', 'prometheus-adapter-values.yaml'];
+const OTHER_FILES = ['kustomization.yaml', 'milvus-values.yaml', 'prometheus-adapter-values.yaml'];
 
 const KINDS = {
   'apps/v1/Deployment': Deployment,
@@ -157,6 +157,28 @@ test('variables of the configuration are settings of the service, and arguments 
   const names = [...Object.keys(config.tree.data), ...Object.keys(secret.tree.stringData)];
   expect(names.filter((name) => name !== 'service.yaml' && !known.has(name))).toEqual([]);
   for (const { tree } of deployments) expectCommand(tree.spec.template.spec.containers[0].args);
+});
+
+test('the values of Milvus make a cluster that asks for a password and keeps its files and its log in S3', () => {
+  const text = readFileSync(path.join(FOLDER, 'milvus-values.yaml'), 'utf8');
+  const { cluster, externalS3, extraConfigFiles, minio, pulsarv3, woodpecker, ...others } = parse(text);
+  expect({ cluster, minio, pulsarv3, woodpecker }).toEqual({
+    cluster: { enabled: true },
+    minio: { enabled: false },
+    pulsarv3: { enabled: false },
+    woodpecker: { enabled: true },
+  });
+  expect(externalS3).toMatchObject({ enabled: true, useSSL: true });
+  expect(externalS3).not.toHaveProperty('secretKey');
+  expect(parse(extraConfigFiles['user.yaml']).common.security.authorizationEnabled).toBe(true);
+  // Top-level names of the chart's own values; it has no schema.
+  expect(Object.keys(others).sort()).toEqual(['etcd', 'queryNode', 'streaming', 'streamingNode']);
+  for (const [name, variable] of [
+    ['config.yaml', 'MILVUS_URL: http://milvus:19530'],
+    ['secret.example.yaml', 'MILVUS_TOKEN: root:'],
+  ] as const) {
+    expect(readFileSync(path.join(FOLDER, name), 'utf8')).toContain(variable);
+  }
 });
 
 test('kustomization.yaml lists every file but the example of the secret', () => {

@@ -37,7 +37,7 @@ export function cleanRootFault(): string | null {
 }
 
 /** Make a minimal Debian with debootstrap, or return the one that an earlier run has made. */
-async function debianRoot(): Promise<string> {
+export async function debianRoot(): Promise<string> {
   const root = path.join(tmpdir(), `service-test-debian-${SUITE}`);
   if (existsSync(`${root}.complete`)) return root;
   return withFileLock(`${root}.lock`, async () => makeDebianRoot(root), { waitMs: MAKE_MS_MAX });
