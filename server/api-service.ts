@@ -128,12 +128,21 @@ const MAPS = { runningMax: 2, runningOfOneMax: 1, waitingOfOneMax: 20 };
 /** Limits on the rehearsals in progress. Each holds vectors of up to 40 MB, mostly while it waits for a model. */
 const REHEARSALS = { runningMax: 4, runningOfOneMax: 1, waitingOfOneMax: 4 };
 
-/** Operations that applications offer to language models: they read, and need no more than the scope `search`. */
-const TOOL_OPERATIONS: ReadonlySet<string> = new Set([
-  'searchBucket',
-  'searchBuckets',
-  'listBuckets',
-  'getDocumentText',
+/**
+ * Operations that applications offer to language models, with what the model is told about them. All of them read, and
+ * need no more than the scope `search`.
+ */
+const TOOL_OPERATIONS: ReadonlyMap<string, string> = new Map([
+  [
+    'searchBucket',
+    'Find the passages of one bucket that answer a question. Only the bucket and the query are needed. Each result names its document, page and address.',
+  ],
+  [
+    'searchBuckets',
+    'Find the passages of several buckets that answer a question, the best first. Only the buckets and the query are needed.',
+  ],
+  ['listBuckets', 'List the buckets: sets of documents that can be searched by name.'],
+  ['getDocumentText', 'Read the text of a document that a search found, from a character on.'],
 ]);
 /** Limits on bodies of one organization that are refused before they have arrived, without a delay. */
 const UNREAD_BODIES = { burst: 20, perSecond: 10 };
@@ -234,6 +243,7 @@ export function apiRoutes(
       renderOpenApi(
         routes.filter(({ operationId }) => TOOL_OPERATIONS.has(operationId)),
         { title: 'service', version: VERSION },
+        TOOL_OPERATIONS,
       ),
   });
   return [...routes, ...operations];

@@ -13,7 +13,8 @@ export interface RenderedError {
 const JSON_TYPE = 'application/json; charset=utf-8';
 
 /** Paths of the embedding family, for responses without a route (contract 7; design of the error bodies). */
-const EMBEDDING_PATH = /^\/v1\/(?:embeddings|embed|files|batches|routing|usage|models|chat)(?:\/|\?|$)/;
+const EMBEDDING_PATH =
+  /^\/v1\/(?:embeddings|embed|files|batches|routing|usage|models|chat|completions|responses)(?:\/|\?|$)/;
 
 /** Paths in OpenAI's shape that answer errors in both shapes. */
 const VECTOR_STORE_PATH = /^\/v1\/vector_stores(?:\/|\?|$)/;

@@ -5,6 +5,12 @@ import { shownPath } from '../shown-path.ts';
 /** Paths of pages with a slash too many, as people type them. */
 const PAGES_WITH_SLASH: ReadonlySet<string> = new Set(['/console/', '/docs/', '/help/']);
 
+/** Routes of OpenAI that are not served, and that clients choose by default, with what a client can use instead. */
+const SERVED_INSTEAD: Readonly<Record<string, string>> = {
+  '/v1/completions': '/v1/chat/completions',
+  '/v1/responses': '/v1/chat/completions',
+};
+
 /**
  * Refuse a request that no route matched: 404 for an unknown path, 405 with `Allow` for another method of a known one.
  * Redirect a person who typed a slash behind the path of a page.
@@ -24,7 +30,9 @@ export function refuseUnmatched(): RequestMiddleware {
 }
 
 function unknownRoute(method: string, path: string): AppError {
-  const message = `there is no route ${method} ${shownPath(path)}`;
+  const instead = SERVED_INSTEAD[path];
+  const hint = instead === undefined ? '' : `; choose the API ${instead} in the client`;
+  const message = `there is no route ${method} ${shownPath(path)}${hint}`;
   return new AppError({ code: 'unknown_route', status: 404, message });
 }
 

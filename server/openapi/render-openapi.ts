@@ -3,13 +3,21 @@ import type { AccessPolicy, Route } from '../route.ts';
 import { renderHeaders, renderRefusals, renderResponses } from './responses.ts';
 import { allowNulls, type JsonObject, refuseOthers, SchemaComponents } from './schemas.ts';
 
-/** Render OpenAPI 3.1 from the routes themselves, so that the document matches the validation. */
-export function renderOpenApi(routes: readonly Route[], info: { title: string; version: string }): JsonObject {
+/**
+ * Render OpenAPI 3.1 from the routes themselves, so that the document matches the validation.
+ *
+ * @param descriptions descriptions by operation id; by default an operation says which right it needs
+ */
+export function renderOpenApi(
+  routes: readonly Route[],
+  info: { title: string; version: string },
+  descriptions: ReadonlyMap<string, string> = new Map(),
+): JsonObject {
   const components = new SchemaComponents();
   const paths: Record<string, JsonObject> = {};
   for (const route of routes) {
     const path = route.path.replace(/[:*](\w+)/g, '{$1}');
-    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operationOf(route, components) };
+    paths[path] = { ...paths[path], [route.method.toLowerCase()]: operationOf(route, components, descriptions) };
   }
   const responses = renderRefusals(components);
   return {
@@ -36,7 +44,12 @@ export function renderOpenApi(routes: readonly Route[], info: { title: string; v
   };
 }
 
-function operationOf(route: Route, components: SchemaComponents): JsonObject {
+function operationOf(
+  route: Route,
+  components: SchemaComponents,
+  descriptions: ReadonlyMap<string, string>,
+): JsonObject {
+  const description = descriptions.get(route.operationId) ?? describeAccess(route.access);
   const parameters = [
     ...parametersOf(route.params, 'path', components),
     ...parametersOf(route.query, 'query', components),
@@ -48,7 +61,7 @@ function operationOf(route: Route, components: SchemaComponents): JsonObject {
     summary: route.summary,
     tags: [tagOf(route.path)],
     security: securityOf(route),
-    ...(describeAccess(route.access) === null ? {} : { description: describeAccess(route.access) }),
+    ...(description === null ? {} : { description }),
     ...(parameters.length === 0 ? {} : { parameters }),
     ...(route.body === undefined ? {} : { requestBody: requestBodyOf(route, route.body, components) }),
     responses: renderResponses(route, components),

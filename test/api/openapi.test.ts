@@ -35,10 +35,18 @@ test('the document for language models is valid, and has only operations that re
   const tools = (await api.call('GET', '/openapi/tools.json')).body;
   expect(await isValid(tools)).toBe(true);
   expect(await lint(tools)).toEqual([]);
-  const operations = Object.values(tools.paths as Record<string, Record<string, { operationId: string }>>);
-  expect(
-    operations.flatMap((methods) => Object.values(methods).map(({ operationId }) => operationId)).toSorted(),
-  ).toEqual(['getDocumentText', 'listBuckets', 'searchBucket', 'searchBuckets']);
+  type Operation = { operationId: string; description: string };
+  const operations = Object.values(tools.paths as Record<string, Record<string, Operation>>).flatMap((methods) =>
+    Object.values(methods),
+  );
+  expect(operations.map(({ operationId }) => operationId).toSorted()).toEqual([
+    'getDocumentText',
+    'listBuckets',
+    'searchBucket',
+    'searchBuckets',
+  ]);
+  // Open WebUI shows models the description, and the summary only without one.
+  for (const { description } of operations) expect(description).toMatch(/^(Find|List|Read) the /);
 });
 
 test('every reference resolves, and no schema has definitions of its own', () => {
