@@ -144,6 +144,7 @@ const TOOL_OPERATIONS: ReadonlyMap<string, string> = new Map([
   ['listBuckets', 'List the buckets: sets of documents that can be searched by name.'],
   ['getDocumentText', 'Read the text of a document that a search found, from a character on.'],
 ]);
+
 /** Limits on bodies of one organization that are refused before they have arrived, without a delay. */
 const UNREAD_BODIES = { burst: 20, perSecond: 10 };
 
