@@ -40,6 +40,7 @@ export function embeddingRoutes(
     defineRoute({
       method: 'POST',
       path: '/v1/embeddings',
+      whileMoving: true,
       operationId: 'createEmbeddings',
       summary: 'Embed up to 100 texts',
       access: 'embed',
@@ -74,6 +75,7 @@ export function embeddingRoutes(
     defineRoute({
       method: 'POST',
       path: '/v1/embed/batch',
+      whileMoving: true,
       operationId: 'embedBatch',
       summary: 'Deprecated; use POST /v1/embeddings',
       access: 'embed',
@@ -143,6 +145,7 @@ function retiredEmbed(): Route {
   return defineRoute({
     method: 'POST',
     path: '/v1/embed',
+    whileMoving: true,
     operationId: 'retiredEmbed',
     summary: 'Retired; use POST /v1/embeddings',
     access: 'public',

@@ -10,6 +10,7 @@ export function imageRoutes(context: ImageContext, settings: { threads: Threads;
     defineRoute({
       method: 'POST',
       path: '/v1/embed/image',
+      whileMoving: true,
       operationId: 'embedImages',
       summary: 'Embed up to 20 images by the text in them',
       access: 'embed',
