@@ -13,6 +13,9 @@ CREATE INDEX organizations_in_moves ON organizations (id) WHERE move_state IS NO
 -- Key under which the hash of an API key of another installation was made; null: that of this installation.
 ALTER TABLE api_keys ADD COLUMN sealed_pepper bytea;
 
+-- First characters of the public ids of new API keys, by which a proxy finds the installation; null: none.
+ALTER TABLE installation ADD COLUMN key_prefix text CHECK (key_prefix ~ '^[0-9A-Za-z]{1,3}$');
+
 -- Imports of organizations, and how far each is. Times are null until then.
 CREATE TABLE organization_imports (
   move_id           text PRIMARY KEY,

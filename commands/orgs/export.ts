@@ -6,8 +6,8 @@ export default class OrgsExport extends BaseCommand {
   static override setsUp = false;
   static override description =
     'Export an organization for another installation, while searches of it go on here.\n' +
-    'From now on changes of the organization are refused here, until "orgs release" or --cancel. Jobs in progress may end ' +
-    'first; the others move. An interrupted export continues when the command is run again.';
+    'Once most files are stored, changes of the organization are refused here, until "orgs release" or --cancel. Jobs in ' +
+    'progress may end first; the others move. An interrupted export continues when the command is run again.';
   static override examples = [
     '<%= config.bin %> orgs export acme --to /srv/moves/acme --key-file /root/acme.key',
     '<%= config.bin %> orgs export acme --to s3://moves/acme/ --key-file acme.key --json',
