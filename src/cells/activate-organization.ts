@@ -85,7 +85,7 @@ async function activate(
   const moveId = manifest.move_id;
   const faults = await checkLineFiles(place, [...release.tables, release.sealed], signal);
   if (faults.length > 0) throw damaged(place, faults);
-  const arrival = { moveId, name: manifest.organization.name, generationOffset: 0, mapVersions: {} };
+  const arrival = { orgId, moveId, name: manifest.organization.name, generationOffset: 0, mapVersions: {} };
   return inTransaction(direct, async (tx) => {
     await prepareCopy(tx);
     const organization = await lockForMove(tx, orgId);

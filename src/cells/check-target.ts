@@ -82,7 +82,7 @@ async function findLacks(target: TargetParts, needs: Needs, name: string): Promi
   for (const engine of needs.engines) {
     if (!engines.includes(engine)) {
       lacks.push(
-        `engine ${engine}: set index.${engine}.url, or move the buckets at the source ("service index move --to lance")`,
+        `engine ${engine}: set index.${engine}.url, or move the buckets at the source ("service index move --engine lance")`,
       );
     }
   }

@@ -3,7 +3,8 @@ import { sealPepper } from '../access/key-pepper.ts';
 import type { MovingOrganization } from '../access/move-store.ts';
 import { findOrganization } from '../access/organizations.ts';
 import { copyObjects } from '../backup/copy-objects.ts';
-import { readLines, writeLineFile } from '../backup/files.ts';
+import { readLines, SortedCursor, writeLineFile } from '../backup/files.ts';
+import type { LineFile } from '../backup/schema.ts';
 import { readSnapshotTime, SNAPSHOT } from '../backup/snapshot-store.ts';
 import { findMissing, readObjectEntries } from '../backup/stored-objects.ts';
 import { type AppError, conflict } from '../platform/errors.ts';
@@ -21,6 +22,8 @@ import { MOVED } from './tables.ts';
 import { writeSealed, writeTables } from './write-rows.ts';
 
 const REFERENCES_KEY = 'references.gz';
+/** List of the files that are stored before changes are refused. */
+const FIRST_OBJECTS_KEY = 'objects-before.gz';
 
 /** Return the beginnings of the keys of an organization's files, in byte order. */
 export function prefixesOf(orgId: string): string[] {
@@ -38,8 +41,8 @@ export interface ExportReport
 }
 
 /**
- * Export an organization. From now on the source refuses changes of it, and searches, lists and embedding go on. A call
- * after an interruption continues with the files that are stored.
+ * Export an organization. Once most of its files are stored, the source refuses changes of it, and searches, lists and
+ * embedding go on. A call after an interruption continues with the files that are stored.
  * @param options.waitMs time for which jobs in progress may end
  * @throws AppError `organization_not_found` (404), `export_elsewhere`, `export_foreign`, `organization_moved`,
  *   `organization_arriving`, `move_running` (409), those of `drain` and `Objects`; the reason of the signal
@@ -77,13 +80,17 @@ class ExportRun {
     const moveId = await this.#begin();
     const complete = this.#organization.state === 'moving' ? await findManifest(place, key) : null;
     if (complete !== null) return this.#report(complete, 0);
+    // Store nearly all files before changes are refused, so that the organization is read-only for a short time.
+    const first = this.#organization.state === null ? await this.#copyFiles(FIRST_OBJECTS_KEY, [], signal) : null;
     const { requeued } = await drain(this.#context, { orgId, moveId, waitMs }, this.#options);
+    const known = first === null ? [] : [first.list];
     const manifest = await withoutDeletions(
       this.#context.direct,
-      (lost) => this.#write(moveId, AbortSignal.any([signal, lost])),
+      (lost) => this.#write(moveId, known, AbortSignal.any([signal, lost])),
       signal,
     );
     await writeManifest(place, key, manifest);
+    await place.objects.delete(FIRST_OBJECTS_KEY);
     const { documents, chunks } = manifest;
     const detail = { place: place.name, documents, chunks };
     await recordAudit(this.#context.sql, { orgId, actor, action: 'organization.export', target: moveId, detail });
@@ -115,16 +122,21 @@ class ExportRun {
     return moveId;
   }
 
-  async #write(moveId: string, signal: AbortSignal): Promise<Manifest> {
-    const { place, key, onProgress } = this.#options;
-    const { id: orgId, name, plan } = this.#organization;
-    const files = await copyObjects(this.#context.objects, place.objects, {
-      known: [],
-      listKey: OBJECTS_KEY,
-      prefixes: prefixesOf(orgId),
+  #copyFiles(listKey: string, known: readonly LineFile[], signal: AbortSignal) {
+    const { place, onProgress } = this.#options;
+    return copyObjects(this.#context.objects, place.objects, {
+      known: known.map((file) => new SortedCursor(readObjectEntries(place.objects, file, signal))),
+      listKey,
+      prefixes: prefixesOf(this.#organization.id),
       signal,
       onFile: (done) => onProgress?.({ phase: 'files', done, total: null }),
     });
+  }
+
+  async #write(moveId: string, known: readonly LineFile[], signal: AbortSignal): Promise<Manifest> {
+    const { place, key } = this.#options;
+    const { id: orgId, name, plan } = this.#organization;
+    const files = await this.#copyFiles(OBJECTS_KEY, known, signal);
     const rows = await this.#context.direct.begin(SNAPSHOT, async (tx) => {
       await prepareExport(tx, orgId);
       return this.#writeRows(tx, signal);

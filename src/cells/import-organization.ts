@@ -13,9 +13,10 @@ import { inTransaction, isUniqueViolation, type Sql } from '../platform/postgres
 import { seal, unseal } from '../platform/seal.ts';
 import { findIncomplete } from './check-index.ts';
 import { checkTarget, type TargetParts } from './check-target.ts';
+import { prefixesOf } from './export-organization.ts';
 import * as store from './import-store.ts';
 import { damaged, readManifest } from './layout.ts';
-import { type MoveContext, type MoveOptions, withMoveLock } from './move-context.ts';
+import { type MoveContext, type MoveOptions, readMoving, withMoveLock } from './move-context.ts';
 import { type Manifest, SealedValue, type TableFile } from './schema.ts';
 import { MOVED, type MovedTable } from './tables.ts';
 
@@ -80,7 +81,9 @@ export async function importOrganization(context: ImportContext, options: Import
     const manifest = await readManifest(place, key);
     await new ImportRun(context, own, manifest).run();
     const done = await store.findImport(context.sql, { moveId });
-    return reportOf(place, manifest, options.name, done?.leftOut ?? []);
+    // An earlier call may have chosen another name.
+    const { name } = await readMoving(context.sql, organization.id);
+    return reportOf(place, manifest, name, done?.leftOut ?? []);
   });
 }
 
@@ -147,7 +150,7 @@ class ImportRun {
     const { move_id: moveId, organization, tables, needs } = this.#manifest;
     const orgId = organization.id;
     const mapVersions = await store.selectMapVersions(sql, needs.maps);
-    const arrival = { moveId, name: name ?? organization.name, generationOffset, mapVersions };
+    const arrival = { orgId, moveId, name: name ?? organization.name, generationOffset, mapVersions };
     try {
       await inTransaction(direct, async (tx) => {
         await prepareCopy(tx);
@@ -184,7 +187,7 @@ class ImportRun {
       await Promise.all(
         group.map((entry) =>
           restoreObject(objects, place, entry, {
-            key: arrivingKey(entry.key, generationOffset),
+            key: this.#arrivingKey(entry.key, generationOffset),
             signal,
             damaged: (fault) => damaged(place, [fault]),
           }),
@@ -194,6 +197,13 @@ class ImportRun {
       onProgress?.({ phase: 'files', done, total: list.lines });
     }
     await store.markStep(sql, moveId, 'objects_at');
+  }
+
+  /** Return the key of a file here, where generations have other numbers. @throws AppError `export_damaged` (409) */
+  #arrivingKey(key: string, generationOffset: number): string {
+    const isOwn = prefixesOf(this.#manifest.organization.id).some((prefix) => key.startsWith(prefix));
+    if (!isOwn) throw damaged(this.#options.place, [`${key} is no file of the organization`]);
+    return key.replace(/\/chunks-(\d+)$/, (_, id) => `/chunks-${Number(id) + generationOffset}`);
   }
 
   async #buildIndexes({ rebuilt }: store.ImportRecord): Promise<void> {
@@ -241,11 +251,6 @@ class ImportRun {
   }
 }
 
-/** Return the key of a file at the target, where generations have other numbers. */
-function arrivingKey(key: string, generationOffset: number): string {
-  return key.replace(/\/chunks-(\d+)$/, (_, id) => `/chunks-${Number(id) + generationOffset}`);
-}
-
 /** Copy the rows of files into temporary tables. */
 export async function stageTables(
   tx: Sql,
@@ -284,7 +289,10 @@ function bytesOf(text: string): string | Buffer {
   return text.startsWith('\\x') ? Buffer.from(text.slice(2), 'hex') : text;
 }
 
-/** Insert staged rows. @throws AppError `export_damaged` (409) if a table gets fewer rows than were written */
+/**
+ * Insert staged rows of the organization.
+ * @throws AppError `export_damaged` (409) if a table gets fewer rows than were written
+ */
 export async function insertTables(
   tx: Sql,
   order: readonly MovedTable[],

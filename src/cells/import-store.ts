@@ -1,6 +1,7 @@
 import type { Readable } from 'node:stream';
 import { copyInto } from '../backup/restore-store.ts';
 import type { Sql, SqlFragment } from '../platform/postgres.ts';
+import { rowsOf } from './rows-store.ts';
 import type { Needs, TableFile } from './schema.ts';
 import type { MovedTable } from './tables.ts';
 
@@ -123,6 +124,7 @@ export async function fillPepper(tx: Sql, sealedPepper: Buffer): Promise<void> {
 
 /** Values of the target for arriving rows. */
 export interface Arrival {
+  readonly orgId: string;
   readonly moveId: string;
   readonly name: string;
   readonly generationOffset: number;
@@ -130,20 +132,20 @@ export interface Arrival {
   readonly mapVersions: Readonly<Record<string, number>>;
 }
 
-/** Insert the staged rows of a table. Return their number. */
+/** Insert the staged rows of a table that belong to the organization. Return their number. */
 export async function insertStaged(
   tx: Sql,
   { table, columns }: Pick<TableFile, 'table' | 'columns'>,
-  { orderedBy }: Pick<MovedTable, 'orderedBy'>,
+  moved: MovedTable,
   arrival: Arrival,
 ): Promise<number> {
   const own = VALUES[table]?.(tx, arrival) ?? {};
   const inserted = [...new Set([...columns, ...Object.keys(own)])];
   const values = inserted.map((column) => own[column] ?? tx`${tx(column)}`);
   const list = values.reduce((left, right) => tx`${left}, ${right}`);
-  const order = orderedBy !== undefined && columns.includes(orderedBy) ? tx`ORDER BY ${tx(orderedBy)}` : tx``;
   const { count } = await tx`
-    INSERT INTO ${tx(table)} (${tx(inserted)}) SELECT ${list} FROM ${tx(staged(table))} ${order}`;
+    INSERT INTO ${tx(table)} (${tx(inserted)}) SELECT ${list} FROM ${tx(staged(table))}
+    WHERE ${rowsOf(tx, moved, tx`${arrival.orgId}`)} ${moved.orderedBy === undefined ? tx`` : tx`ORDER BY ctid`}`;
   return count;
 }
 

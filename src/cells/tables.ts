@@ -23,7 +23,7 @@ export interface MovedTable {
   readonly owner?: { readonly column: string; readonly table: string; readonly key: string };
   /** Columns with values of the source alone, which the target makes anew. */
   readonly omitted?: readonly string[];
-  /** Column that orders the rows, for values that the target makes in their order. */
+  /** Column that orders the rows in the export, so that the target makes new values in this order. */
   readonly orderedBy?: string;
   readonly sealed?: SealedColumns;
 }

@@ -1,3 +1,6 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import path from 'node:path';
+import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { deleteOrganization } from '../../src/cells/delete-organization.ts';
 import { MOVED, MOVED_LAST } from '../../src/cells/tables.ts';
@@ -32,6 +35,17 @@ afterAll(async () => {
   move?.remove();
 });
 
+/** List the files of an export, unpacked, that hold a text. */
+function findInExport(directory: string, text: RegExp): string[] {
+  const files = readdirSync(directory, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile());
+  return files
+    .map(({ name, parentPath }) => path.join(parentPath, name))
+    .filter((file) => {
+      const bytes = readFileSync(file);
+      return text.test((file.endsWith('.gz') ? gunzipSync(bytes) : bytes).toString('latin1'));
+    });
+}
+
 const search = (api: TestApi) =>
   api.call('POST', '/v2/buckets/library/search', { key: acme.keys[0], json: { query: 'pump' } });
 const upload = (api: TestApi) =>
@@ -47,6 +61,8 @@ test('an organization moves with all that it has, and each installation serves i
   const refused = await upload(source);
   expect([refused.status, refused.headers.get('retry-after')]).toEqual([503, '10']);
   expect(refused.body.detail).toContain('is being moved to another installation');
+
+  expect(findInExport(move.directory, /canary|whsec_/)).toEqual([]);
 
   const checked = await move.check(target);
   expect(checked).toMatchObject({ documents: exported.documents, files: exported.files });

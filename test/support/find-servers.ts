@@ -11,6 +11,8 @@ export interface TestServers {
   readonly dovecot: boolean;
   /** WsgiDAV (`pip install wsgidav cheroot`): a WebDAV server that keeps files in a folder. */
   readonly wsgidav: boolean;
+  /** HAProxy (Debian package `haproxy`). */
+  readonly haproxy: boolean;
   /** Milvus Lite (`pip install milvus-lite pymilvus`), which speaks the protocol of Milvus. */
   readonly milvus: boolean;
 }
@@ -23,6 +25,7 @@ export function findServers(): TestServers {
     pgbouncer: starts('pgbouncer', '--version'),
     dovecot: starts('dovecot', '--version'),
     wsgidav: starts('wsgidav', '--version'),
+    haproxy: starts('haproxy', '-v'),
     milvus: starts('milvus-lite', '--help'),
   };
 }
