@@ -2,6 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import path from 'node:path';
 import { gunzipSync } from 'node:zlib';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { findFirstOrganization } from '../../src/access/organization-store.ts';
 import { deleteOrganization } from '../../src/cells/delete-organization.ts';
 import { MOVED, MOVED_LAST } from '../../src/cells/tables.ts';
 import { moveContextOf } from '../../src/cli/moves.ts';
@@ -27,6 +28,8 @@ beforeAll(async () => {
   }));
   await ingestAll(target.appliance, target.operator, 'default', papers);
   acme = await fillOrganization(source, 'acme');
+  // The arriving organization is older than the first one of the target, whose id is that of the installation.
+  await target.appliance.sql`UPDATE organizations SET created_at = now() + interval '1 hour'`;
   move = openMove('acme');
 });
 afterAll(async () => {
@@ -68,6 +71,7 @@ test('an organization moves with all that it has, and each installation serves i
   expect(checked).toMatchObject({ documents: exported.documents, files: exported.files });
   expect(await move.importInto(target)).toMatchObject({ left_out: [], documents: exported.documents });
   expect((await search(target)).status).toBe(503);
+  expect(await findFirstOrganization(target.appliance.sql)).toBe(target.operator.orgId);
   await expect(move.activate(target)).rejects.toMatchObject({ code: 'organization_not_released' });
 
   await move.release(source);
