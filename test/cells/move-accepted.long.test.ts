@@ -4,6 +4,8 @@ import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest';
 import { artifactKey } from '../../src/documents/documents.ts';
 import { claimJobs } from '../../src/jobs/store.ts';
 import { openTestApi, type TestApi } from '../support/api.ts';
+import { milvusAvailable, startMilvus } from '../support/milvus.ts';
+import { S3_KEYS, s3Available, startS3 } from '../support/s3.ts';
 import { until } from '../support/until.ts';
 import { openMove } from './support.ts';
 
@@ -22,9 +24,9 @@ afterAll(async () => {
 });
 
 /** Make an organization with a bucket, and return its id and a key. */
-async function organization(api: TestApi, name: string): Promise<{ id: string; key: string }> {
+async function organization(api: TestApi, name: string, engine = 'lance'): Promise<{ id: string; key: string }> {
   const key = await api.key({ org: name, scopes: ['search', 'documents:write', 'buckets:manage'], authLevel: 10 });
-  expect((await api.call('POST', '/v1/buckets', { key, json: { name: 'library' } })).status).toBe(201);
+  expect((await api.call('POST', '/v1/buckets', { key, json: { name: 'library', engine } })).status).toBe(201);
   const [row] = await api.appliance.sql`SELECT id FROM organizations WHERE name = ${name}`;
   return { id: row?.['id'] as string, key };
 }
@@ -122,3 +124,53 @@ test('an export to a full disk says so, and continues once there is space', asyn
   expect(await move.exportFrom(source)).toMatchObject({ missing_objects: 0 });
   await move.check(target);
 });
+
+test.skipIf(!s3Available())('an organization moves through a bucket on S3', async () => {
+  const s3 = await startS3();
+  onTestFinished(() => s3.drop());
+  const location = { kind: 's3', bucket: await s3.createBucket(), prefix: 'moves/afar/' } as const;
+  const backup = { to: `s3://${location.bucket}/backups/` };
+  const from = await openTestApi({ settings: { objects: { endpoint: s3.endpoint, ...S3_KEYS }, backup } });
+  onTestFinished(() => from.close());
+  const { id, key } = await organization(from, 'afar');
+  for (const name of ['first', 'second']) await upload(from, key, name);
+  await until(async () => (await statuses(from, id)).every((status) => status === 'ready'), { what: 'ingest' });
+  const move = openMove('afar', { location, config: from.appliance.config });
+  onTestFinished(move.remove);
+  await move.exportFrom(from);
+  await move.importInto(target);
+  await move.release(from);
+  await move.activate(target);
+  const found = await target.call('POST', '/v2/buckets/library/search', { key, json: { query: 'second' } });
+  expect(found.body.results[0].text).toContain('second');
+});
+
+test.skipIf(!milvusAvailable())(
+  'a bucket on Milvus moves to the Milvus of the target, and is refused without one',
+  async () => {
+    const servers = [await startMilvus(), await startMilvus()];
+    onTestFinished(async () => {
+      for (const server of servers) await server.drop();
+    });
+    const [from, to] = await Promise.all(
+      servers.map(({ settings: { url } }) => openTestApi({ settings: { index: { milvus: { url } } } })),
+    );
+    onTestFinished(async () => {
+      await from?.close();
+      await to?.close();
+    });
+    if (from === undefined || to === undefined) return;
+    const { id, key } = await organization(from, 'wide', 'milvus');
+    for (const name of ['first', 'second']) await upload(from, key, name);
+    await until(async () => (await statuses(from, id)).every((status) => status === 'ready'), { what: 'ingest' });
+    const move = openMove('wide');
+    onTestFinished(move.remove);
+    await move.exportFrom(from);
+    await expect(move.importInto(target)).rejects.toThrow(/engine milvus/);
+    await move.importInto(to);
+    await move.release(from);
+    await move.activate(to);
+    const found = await to.call('POST', '/v2/buckets/library/search', { key, json: { query: 'second' } });
+    expect(found.body.results[0].text).toContain('second');
+  },
+);

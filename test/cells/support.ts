@@ -1,5 +1,6 @@
 import { mkdirSync } from 'node:fs';
 import path from 'node:path';
+import { openTarget, type TargetConfig } from '../../src/backup/target.ts';
 import { activateOrganization } from '../../src/cells/activate-organization.ts';
 import { readExportKey } from '../../src/cells/export-key.ts';
 import { exportOrganization } from '../../src/cells/export-organization.ts';
@@ -7,8 +8,13 @@ import { checkImport, importOrganization } from '../../src/cells/import-organiza
 import type { MoveOptions, MoveStep } from '../../src/cells/move-context.ts';
 import { releaseOrganization, takeBack } from '../../src/cells/release-organization.ts';
 import { importContextOf, moveContextOf } from '../../src/cli/moves.ts';
-import { makeFolder, never, openPlace } from '../backup/support.ts';
+import type { BackupLocation } from '../../src/platform/backup-settings.ts';
+import { loadConfig } from '../../src/platform/config.ts';
+import { openLogger } from '../../src/platform/logger.ts';
+import { makeFolder, never } from '../backup/support.ts';
 import type { TestAppliance } from '../support/appliance.ts';
+
+const logger = openLogger('error');
 
 export interface StepOptions {
   readonly signal?: AbortSignal;
@@ -28,15 +34,25 @@ export interface Move {
   remove(): void;
 }
 
-/** Make an empty folder for the move of an organization, and a key. */
-export function openMove(organization: string): Move {
+/**
+ * Make an empty folder for the move of an organization, and a key.
+ * @param onS3 place on S3 instead of the folder, and settings that reach it
+ */
+export function openMove(
+  organization: string,
+  onS3: { readonly location: BackupLocation; readonly config: TargetConfig } | null = null,
+): Move {
   const folder = makeFolder();
   const directory = path.join(folder.directory, 'export');
   const keyFile = path.join(folder.directory, 'move.key');
-  const location = { kind: 'folder', directory } as const;
+  const place = onS3 ?? {
+    location: { kind: 'folder', directory } as const,
+    config: loadConfig({ env: {}, overrides: { data_dir: '/nowhere/else' } }),
+  };
+  const openPlace = () => openTarget(place.config, place.location, { logger, creates: false });
   const optionsOf = async ({ signal = never(), onProgress }: StepOptions): Promise<MoveOptions> => ({
     ...{
-      place: await openPlace(location),
+      place: await openPlace(),
       key: readExportKey(keyFile, { creates: true }),
       actor: 'operator:test',
       signal,
