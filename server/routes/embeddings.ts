@@ -145,7 +145,6 @@ function retiredEmbed(): Route {
   return defineRoute({
     method: 'POST',
     path: '/v1/embed',
-    whileMoving: true,
     operationId: 'retiredEmbed',
     summary: 'Retired; use POST /v1/embeddings',
     access: 'public',

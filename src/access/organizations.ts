@@ -4,7 +4,6 @@ import { inTransaction, type Sql } from '../platform/postgres.ts';
 import { recordAudit } from './audit.ts';
 import type { Caller, Plan } from './caller.ts';
 import { parseInput } from './input.ts';
-import { lockForMove } from './move-store.ts';
 import {
   insertOrganization,
   selectOrganization,
@@ -70,12 +69,13 @@ export async function unsuspendOrganization(sql: Sql, actor: string, orgId: stri
   return setSuspension(sql, actor, orgId, false);
 }
 
-/** Refuse a change of an organization in one of these states of its move, and lock it until the transaction ends. */
-async function requireUnmoved(tx: Sql, orgId: string, states: readonly MoveState[]): Promise<void> {
-  const organization = await lockForMove(tx, orgId);
-  if (organization === null || organization.state === null || !states.includes(organization.state)) return;
+/** Refuse a change of an organization in one of these states of its move. */
+async function requireUnmoved(sql: Sql, orgId: string, states: readonly MoveState[]): Promise<void> {
+  const organization = await selectOrganization(sql, orgId);
+  const state = organization?.move_state ?? null;
+  if (organization === null || state === null || !states.includes(state)) return;
   throw conflict(
-    `${organization.name} moves between two installations (${organization.state}); finish or cancel its move first`,
+    `${organization.name} moves between two installations (${state}); finish or cancel its move first`,
     'organization_moves',
   );
 }

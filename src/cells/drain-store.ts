@@ -17,10 +17,10 @@ export async function countWork(sql: Sql, orgId: string): Promise<{ jobs: number
  * Put the jobs of an organization that are in progress back into the queue, without spending an attempt. Their workers
  * can write nothing any more. Return their number.
  */
-export async function requeueJobs(tx: Sql, orgId: string): Promise<number> {
-  const { count } = await tx`
+export async function requeueJobs(sql: Sql, orgId: string): Promise<number> {
+  const { count } = await sql`
     UPDATE jobs SET status = 'queued', fence = fence + 1, worker_id = NULL, lease_expires_at = NULL, updated_at = now()
-    WHERE org_id = ${orgId} AND ${isInProgress(tx)}`;
+    WHERE org_id = ${orgId} AND ${isInProgress(sql)}`;
   return count;
 }
 

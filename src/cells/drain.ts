@@ -27,8 +27,9 @@ interface Drained {
 export async function drain(
   { sql, direct }: Pick<MoveContext, 'sql' | 'direct'>,
   { orgId, moveId, waitMs }: { readonly orgId: string; readonly moveId: string; readonly waitMs: number },
-  { signal, onProgress }: Pick<MoveOptions, 'signal' | 'onProgress'>,
+  options: Pick<MoveOptions, 'signal' | 'onProgress'>,
 ): Promise<Drained> {
+  const { signal } = options;
   const isNew = await inTransaction(sql, async (tx) => {
     const { state } = await lockOrganization(tx, orgId);
     if (state === null) await updateMoveState(tx, orgId, { state: 'draining', id: moveId });
@@ -37,13 +38,14 @@ export async function drain(
   if (isNew) {
     // Processes read the states from time to time.
     await delay(LEARNED_MS, undefined, { signal });
-    await waitForWork(sql, orgId, waitMs, { signal, ...(onProgress ? { onProgress } : {}) });
+    await waitForWork(sql, orgId, waitMs, options);
   }
-  const requeued = await inTransaction(sql, async (tx) => {
+  await inTransaction(sql, async (tx) => {
     await lockOrganization(tx, orgId);
     await updateMoveState(tx, orgId, { state: 'moving', id: moveId });
-    return requeueJobs(tx, orgId);
   });
+  // In a transaction of its own: workers lock a job before the organization.
+  const requeued = await requeueJobs(sql, orgId);
   await waitForTransactions(direct, signal);
   return { requeued };
 }

@@ -53,14 +53,13 @@ export interface ImportReport {
  * @throws AppError those of `readManifest` and `checkTarget`, `export_damaged` (409); the reason of the signal
  */
 export async function checkImport({ target }: ImportContext, options: ImportOptions): Promise<ImportReport> {
-  const { place, key, name, signal, onProgress } = options;
+  const { place, key, name, signal } = options;
   const manifest = await readManifest(place, key);
   await checkTarget(target, manifest, name ?? manifest.organization.name);
   const faults = await checkLineFiles(place, [...manifest.tables, manifest.sealed, manifest.objects], signal);
   // Without its list, the files cannot be checked.
   if (faults.length > 0) throw damaged(place, faults);
-  const progress = onProgress ? { onProgress: (step: Parameters<typeof onProgress>[0]) => onProgress(step) } : {};
-  faults.push(...(await checkContents(place, manifest.objects, { signal, ...progress })));
+  faults.push(...(await checkContents(place, manifest.objects, options)));
   if (faults.length > 0) throw damaged(place, faults);
   return reportOf(place, manifest, name, []);
 }

@@ -52,8 +52,8 @@ export async function writeSealed(
   try {
     for (const table of tables) {
       const { sealed: about } = table;
-      for (const column of about?.columns ?? []) {
-        if (about === undefined) continue;
+      if (about === undefined) continue;
+      for (const column of about.columns) {
         for (const { row, sealed } of await selectSealed(tx, table, { key: about.key, column })) {
           const identity = about.contextOf(row);
           const again = seal(key.encryption, unseal(keyRing.encryption, sealed, identity), identity);
