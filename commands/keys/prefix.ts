@@ -6,7 +6,7 @@ export default class KeysPrefix extends BaseCommand {
   static override description =
     'Let the ids of new API keys begin with some characters, by which a proxy finds this installation among several.\n' +
     'Present keys stay as they are.';
-  static override examples = ['<%= config.bin %> keys prefix b1', '<%= config.bin %> keys prefix --none --json'];
+  static override examples = ['<%= config.bin %> keys prefix b01', '<%= config.bin %> keys prefix --none --json'];
   static override args = {
     prefix: Args.string({ description: 'one to three letters and digits', ignoreStdin: true }),
   };

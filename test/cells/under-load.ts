@@ -13,7 +13,7 @@ import { startCellProxy } from './proxy.ts';
 
 const SERVICE = fileURLToPath(new URL('../../bin/service', import.meta.url));
 /** Prefix of the new keys of the target. */
-const PREFIX = 'b1';
+const PREFIX = 'b01';
 const UPLOADERS = 4;
 const READY_MS_MAX = 1_800_000;
 /** Pause between two requests of a load, which keeps it far below the machine's limit. */
