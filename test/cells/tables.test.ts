@@ -13,7 +13,7 @@ const moved = [...MOVED, ...MOVED_LAST];
 test('each table of the database moves with an organization, ends with its move, or belongs to the installation', async () => {
   const rows = await db.sql`
     SELECT relname::text AS name FROM pg_class
-    WHERE relkind = 'r' AND relnamespace = current_schema()::regnamespace`;
+    WHERE relkind IN ('r', 'p') AND NOT relispartition AND relnamespace = current_schema()::regnamespace`;
   const named = [...moved.map(({ name }) => name), ...Object.keys(ENDED), ...OF_INSTALLATION];
   expect(named.toSorted()).toEqual(rows.map((row) => row['name'] as string).toSorted());
 });
@@ -31,8 +31,9 @@ test('a table that moves comes after the tables that it refers to, and all of th
 
 test('every table with a column for the organization is one of an organization', async () => {
   const rows = await db.sql`
-    SELECT table_name AS name FROM information_schema.columns
-    WHERE table_schema = current_schema() AND column_name = 'org_id'`;
+    SELECT relname::text AS name FROM pg_attribute JOIN pg_class ON pg_class.oid = attrelid
+    WHERE relnamespace = current_schema()::regnamespace AND relkind IN ('r', 'p') AND NOT relispartition
+      AND attname = 'org_id'`;
   const ofOrganizations = [...moved.map(({ name }) => name), ...Object.keys(ENDED)];
   expect(rows.map((row) => row['name'] as string).filter((name) => !ofOrganizations.includes(name))).toEqual([]);
 });
