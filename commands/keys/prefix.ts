@@ -10,7 +10,7 @@ export default class KeysPrefix extends BaseCommand {
   static override args = {
     prefix: Args.string({ description: 'one to three letters and digits', ignoreStdin: true }),
   };
-  static override flags = { none: Flags.boolean({ description: 'use no prefix from now on' }) };
+  static override flags = { none: Flags.boolean({ description: 'use no prefix from now on', env: 'SERVICE_NONE' }) };
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(KeysPrefix);

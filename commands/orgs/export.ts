@@ -35,6 +35,7 @@ export default class OrgsExport extends BaseCommand {
     }),
     cancel: Flags.boolean({
       description: 'end the export: changes are accepted here again, and the target can never serve it',
+      env: 'SERVICE_CANCEL',
       exclusive: ['to', 'key-file'],
     }),
     force: Flags.boolean({

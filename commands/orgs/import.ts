@@ -24,8 +24,14 @@ export default class OrgsImport extends BaseCommand {
   static override flags = {
     'key-file': keyFileFlag,
     name: Flags.string({ description: 'name of the organization here (default: its own)', env: 'SERVICE_NAME' }),
-    check: Flags.boolean({ description: 'verify the export and this installation, and write nothing' }),
-    activate: Flags.boolean({ description: 'serve the organization as soon as the source has released it' }),
+    check: Flags.boolean({
+      description: 'verify the export and this installation, and write nothing',
+      env: 'SERVICE_CHECK',
+    }),
+    activate: Flags.boolean({
+      description: 'serve the organization as soon as the source has released it',
+      env: 'SERVICE_ACTIVATE',
+    }),
     wait: Flags.integer({
       description: 'seconds to wait for the release',
       default: 600,
