@@ -2,6 +2,7 @@ import { readdir, rm, stat } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import path from 'node:path';
 import { FailedLogins } from '../src/access/failed-logins.ts';
+import { MovingOrganizations } from '../src/access/moving-organizations.ts';
 import type { Appliance } from '../src/appliance/appliance.ts';
 import { resolveKeyLimits } from '../src/appliance/key-limits.ts';
 import { LiveEvents } from '../src/appliance/live/live-events.ts';
@@ -324,6 +325,7 @@ export function apiService(
         sessions: appliance.access.sessions,
       },
     ),
+    moving: new MovingOrganizations(sql),
     failedLogins: new FailedLogins({ perMinute: config.limits.failedLoginsPerMinute }),
     idempotency: storedIdempotency(sql, appliance.keyRing),
     rates: appliance.usage.rates,

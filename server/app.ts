@@ -1,6 +1,7 @@
 import type { RequestListener } from 'node:http';
 import Koa from 'koa';
 import type { FailedLogins } from '../src/access/failed-logins.ts';
+import type { MovingOrganizations } from '../src/access/moving-organizations.ts';
 import type { FairGate } from '../src/platform/fair-gate.ts';
 import type { Logger } from '../src/platform/logger.ts';
 import type { RefusalBrake } from '../src/platform/refusal-brake.ts';
@@ -22,6 +23,7 @@ import { readSigned } from './middleware/read-signed.ts';
 import { readUpload } from './middleware/read-upload.ts';
 import { type RequestMetrics, recordRequest } from './middleware/record-request.ts';
 import { refuseUnmatched } from './middleware/refuse-unmatched.ts';
+import { refuseWhileMoving } from './middleware/refuse-while-moving.ts';
 import { renderErrors } from './middleware/render-errors.ts';
 import { reserveMemory } from './middleware/reserve-memory.ts';
 import { setRoute } from './middleware/set-route.ts';
@@ -40,6 +42,8 @@ import type { TrustedProxies } from './trusted-proxies.ts';
 export interface AppSettings {
   readonly routes: readonly Route[];
   readonly resolveCaller: ResolveCaller;
+  /** Organizations that move to another installation, of which nothing may change. */
+  readonly moving: Pick<MovingOrganizations, 'requireStaying'>;
   /** Brake on guessing credentials. */
   readonly failedLogins: FailedLogins;
   readonly idempotency: Idempotency;
@@ -101,6 +105,7 @@ function middlewareOf(route: Route, settings: AppSettings): RequestMiddleware[] 
     route.access !== 'public' &&
       route.access !== 'signature' &&
       authorize(route, settings.resolveCaller, settings.failedLogins),
+    route.method !== 'GET' && route.whileMoving !== true && refuseWhileMoving(settings.moving),
     route.signsIn === true && brakeSignIns(settings.failedLogins),
     isRatedFirst && rate,
     route.reads !== 'none' && reserveMemory(settings.bodyMemory),

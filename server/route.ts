@@ -185,6 +185,11 @@ export interface Route<
   readonly tooManyValues?: { readonly param: string; readonly message: string };
   /** Set if the answer takes long, so that the caller is checked again meanwhile. */
   readonly streams?: true;
+  /**
+   * Set for a route other than a GET that goes on while its organization moves to another installation, since it
+   * changes nothing that the export has.
+   */
+  readonly whileMoving?: true;
   /** Delay refusals of this route, which checks a credential in its body. */
   readonly signsIn?: true;
   /** Honour `Idempotency-Key` on this route (everything that creates something). */

@@ -14,6 +14,7 @@ export default class OrgsList extends BaseCommand {
       ['plan', (org) => org.plan],
       ['created', (org) => org.created_at],
       ['suspended', (org) => org.suspended_at],
+      ['move', (org) => org.move_state],
     ]);
     return page;
   }

@@ -41,6 +41,7 @@ export function answerRoutes(context: AnswerContext, log: Pick<SearchLog, 'rated
     defineRoute({
       method: 'POST',
       path: '/v1/answers',
+      whileMoving: true,
       operationId: 'answerQuestion',
       summary: 'Answer a question from the passages of buckets, with citations',
       access: 'search',

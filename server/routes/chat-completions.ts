@@ -23,6 +23,7 @@ export function chatCompletionRoutes(context: AnswerContext): Route[] {
     defineRoute({
       method: 'POST',
       path: '/v1/chat/completions',
+      whileMoving: true,
       operationId: 'createChatCompletion',
       summary: "Answer a question from the passages of a bucket, in the shape of OpenAI's chat completions",
       access: 'search',

@@ -41,6 +41,7 @@ export function embeddingRoutes(
     defineRoute({
       method: 'POST',
       path: '/v1/embeddings',
+      whileMoving: true,
       operationId: 'createEmbeddings',
       summary: 'Embed up to 100 texts',
       access: 'embed',
@@ -77,6 +78,7 @@ export function embeddingRoutes(
     defineRoute({
       method: 'POST',
       path: '/v1/embed/batch',
+      whileMoving: true,
       operationId: 'embedBatch',
       summary: 'Deprecated; use POST /v1/embeddings',
       access: 'embed',

@@ -14,6 +14,7 @@ export function imageRoutes(
     defineRoute({
       method: 'POST',
       path: '/v1/embed/image',
+      whileMoving: true,
       operationId: 'embedImages',
       summary: 'Embed up to 20 images by the text in them',
       access: 'embed',

@@ -167,6 +167,7 @@ function previewRoute(memory: Memory): Route {
   return defineRoute({
     method: 'POST',
     path: '/v1/memory/preview',
+    whileMoving: true,
     operationId: 'previewMemorySource',
     refusals: [404],
     summary: 'List what a synchronisation would find, and estimate its cost; nothing is written',
@@ -203,6 +204,7 @@ function searchRoute(memory: Memory): Route {
   return defineRoute({
     method: 'POST',
     path: '/v1/memory/search',
+    whileMoving: true,
     operationId: 'searchMemory',
     refusals: [402, 403, 404, 502],
     summary: 'Find chunks over several buckets, with filters on sources, tags and time',

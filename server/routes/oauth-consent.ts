@@ -51,6 +51,7 @@ function consentRoutes(oauth: OAuth, sessions: Sessions): Route[] {
     defineRoute({
       ...common,
       path: '/v1/oauth/consent/view',
+      whileMoving: true,
       operationId: 'viewConsent',
       summary: 'Facts about the request of a client, for the person who decides',
       body: z.object({ query }),

@@ -27,6 +27,7 @@ function rerankRoute(
   return defineRoute({
     method: 'POST',
     path,
+    whileMoving: true,
     operationId,
     summary: 'Order up to 1,000 documents by how well they answer a query',
     access: 'embed',

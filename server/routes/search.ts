@@ -56,6 +56,7 @@ export function searchRoutes(context: SearchContext): Route[] {
     defineRoute({
       method: 'POST',
       path: '/v2/buckets/:bucket/search',
+      whileMoving: true,
       operationId: 'searchBucket',
       summary: 'Find the chunks that answer a query',
       ...search,
@@ -76,6 +77,7 @@ export function searchRoutes(context: SearchContext): Route[] {
     defineRoute({
       method: 'POST',
       path: '/v2/search',
+      whileMoving: true,
       operationId: 'searchBuckets',
       summary: 'Find the chunks of several buckets that answer a query',
       ...search,
@@ -95,6 +97,7 @@ export function searchRoutes(context: SearchContext): Route[] {
     defineRoute({
       method: 'POST',
       path: '/v1/vector_stores/:bucket/search',
+      whileMoving: true,
       operationId: 'searchVectorStore',
       summary: "Find the chunks that answer a query, in the shape of OpenAI's vector stores",
       access: 'search',
@@ -119,6 +122,7 @@ export function searchRoutes(context: SearchContext): Route[] {
     defineRoute({
       method: 'POST',
       path: '/retrieval',
+      whileMoving: true,
       operationId: 'retrieveKnowledge',
       summary: "Find the chunks of a bucket, in the shape of Dify's external knowledge API",
       access: 'search',

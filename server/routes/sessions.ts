@@ -95,6 +95,7 @@ export function sessionRoutes(sql: Sql, { sessions, accounts }: Pick<Access, 'se
     defineRoute({
       method: 'DELETE',
       path: '/v1/sessions/current',
+      whileMoving: true,
       operationId: 'endSession',
       summary: 'Sign out this browser',
       access: 'caller',
@@ -111,6 +112,7 @@ export function sessionRoutes(sql: Sql, { sessions, accounts }: Pick<Access, 'se
     defineRoute({
       method: 'DELETE',
       path: '/v1/sessions',
+      whileMoving: true,
       operationId: 'endAllSessions',
       summary: 'Sign out every browser of this key or user, within a second',
       access: 'caller',

@@ -12,13 +12,17 @@ const SHAPE = /^(svc_([0-9A-Za-z]{8})_[0-9A-Za-z]{32,128})_([0-9A-Za-z]{6})$/;
 /** Length of the longest possible API key. Longer texts are refused before any work. */
 export const API_KEY_CHARS_MAX = 4 + PUBLIC_ID_CHARS + 1 + 128 + 1 + CHECKSUM_CHARS;
 
+/** First characters of the public ids of an installation's new keys. Enough others remain for 62^5 keys. */
+export const KEY_PREFIX = /^[0-9A-Za-z]{1,3}$/;
+
 /**
  * Create an API key: `svc_<public id>_<256 random bits in base 62>_<checksum>`. The checksum is the CRC-32 of
  * everything before its underscore, as six base-62 digits. It lets secret scanners recognise keys, and reveals typing
  * errors without a query. It protects nothing.
+ * @param prefix first characters of the public id
  */
-export function newApiKey(): { id: string; key: Secret } {
-  const id = randomBase62(PUBLIC_ID_CHARS);
+export function newApiKey(prefix = ''): { id: string; key: Secret } {
+  const id = `${prefix}${randomBase62(PUBLIC_ID_CHARS - prefix.length)}`;
   const body = `svc_${id}_${randomBase62(RANDOM_CHARS)}`;
   return { id, key: new Secret(`${body}_${checksum(body)}`) };
 }

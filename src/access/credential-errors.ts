@@ -20,6 +20,21 @@ export function invalidCredentials(): AppError {
   });
 }
 
+/**
+ * Create an error 503 for a key of an organization that another installation serves, or that has not arrived here yet.
+ * Use it only for a credential that is proven to be genuine.
+ */
+export function organizationElsewhere(): AppError {
+  return new AppError({
+    code: 'organization_elsewhere',
+    status: 503,
+    message:
+      'this installation does not serve the organization: it is moving, or has moved, to another one; send the request again, to the address of that installation if it has another',
+    retryable: true,
+    retryAfterSeconds: 1,
+  });
+}
+
 /** Create an error 401, equal for an unknown email address, a wrong password and a suspended user. */
 export function wrongPassword(): AppError {
   return new AppError({

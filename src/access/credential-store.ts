@@ -27,6 +27,10 @@ export interface ApiKeyFacts {
   readonly orgId: string;
   readonly plan: Plan;
   readonly hash: Uint8Array;
+  /** Sealed key of the hash, for a key that another installation made; null for a key of this one. */
+  readonly sealedPepper: Buffer | null;
+  /** True if another installation serves the organization, or if it has not arrived here yet. */
+  readonly isElsewhere: boolean;
   readonly scopes: readonly Scope[];
   readonly authLevel: number;
   readonly limits: KeyLimits | null;
@@ -47,6 +51,8 @@ interface ApiKeyFactsRow {
   org_id: string;
   plan: Plan;
   hash: Uint8Array;
+  sealed_pepper: Buffer | null;
+  is_elsewhere: boolean;
   scopes: Scope[];
   auth_level: number;
   limits: KeyLimits | null;
@@ -64,9 +70,10 @@ interface ApiKeyFactsRow {
 /** Select a key by its public id alone, since its organization is not known yet. */
 export async function selectApiKeyFacts(sql: Sql, keyId: string): Promise<ApiKeyFacts | null> {
   const [row] = await sql<ApiKeyFactsRow[]>`
-    SELECT k.id, k.org_id, o.plan, k.hash, k.scopes, k.auth_level, k.limits,
+    SELECT k.id, k.org_id, o.plan, k.hash, k.sealed_pepper, k.scopes, k.auth_level, k.limits,
            k.user_id, u.role, u.auth_level AS user_auth_level, u.department,
            groups_of(k.org_id, coalesce('user:' || k.user_id, 'key:' || k.id)) AS groups,
+           coalesce(o.move_state IN ('moved', 'arriving'), false) AS is_elsewhere,
            o.suspended_at IS NOT NULL OR u.suspended_at IS NOT NULL OR c.suspended_at IS NOT NULL
              OR (k.revoked_at IS NOT NULL AND k.revoked_at <= now())
              OR (k.user_id IS NOT NULL AND u.id IS NULL) AS refused,
@@ -84,6 +91,8 @@ export async function selectApiKeyFacts(sql: Sql, keyId: string): Promise<ApiKey
     orgId: row.org_id,
     plan: row.plan,
     hash: row.hash,
+    sealedPepper: row.sealed_pepper,
+    isElsewhere: row.is_elsewhere,
     scopes: row.scopes,
     authLevel: row.auth_level,
     limits: row.limits,

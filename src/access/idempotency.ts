@@ -91,7 +91,7 @@ function bodyOf(row: IdempotencyRow, request: { orgId: string; key: string; encr
 }
 
 /** Name the record of a sealed response. */
-function contextOf({ orgId, key }: { orgId: string; key: string }): string {
+export function contextOf({ orgId, key }: { orgId: string; key: string }): string {
   return `idempotency_keys/${orgId}/${key}`;
 }
 

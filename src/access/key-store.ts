@@ -146,3 +146,13 @@ export async function selectApiKeyName(sql: Sql, orgId: string, id: string): Pro
   const [row] = await sql`SELECT name FROM api_keys WHERE org_id = ${orgId} AND id = ${id}`;
   return (row?.['name'] as string | undefined) ?? null;
 }
+
+/** Read the first characters of the public ids of new keys; null for none. */
+export async function selectKeyPrefix(sql: Sql): Promise<string | null> {
+  const [row] = await sql<{ prefix: string | null }[]>`SELECT key_prefix AS prefix FROM installation`;
+  return row?.prefix ?? null;
+}
+
+export async function updateKeyPrefix(sql: Sql, prefix: string | null): Promise<void> {
+  await sql`UPDATE installation SET key_prefix = ${prefix}`;
+}

@@ -15,6 +15,7 @@ import {
   lockApiKey,
   selectApiKey,
   selectApiKeys,
+  selectKeyPrefix,
   selectKeysNamed,
   updateApiKey,
   updateRevocation,
@@ -227,8 +228,9 @@ async function insertNewKey(
   keyRing: KeyRing,
   attributes: Omit<Parameters<typeof insertApiKey>[1], 'id' | 'hash'>,
 ): Promise<CreatedApiKey> {
+  const prefix = (await selectKeyPrefix(tx)) ?? '';
   for (let tries = 0; tries < ID_TRIES_MAX; tries++) {
-    const { id, key } = newApiKey();
+    const { id, key } = newApiKey(prefix);
     const hash = hashCredential(keyRing.apiKeyPepper, key.reveal());
     const apiKey = await insertApiKey(tx, { ...attributes, id, hash });
     if (!apiKey) continue;

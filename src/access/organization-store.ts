@@ -1,12 +1,13 @@
 import type { Sql } from '../platform/postgres.ts';
 import type { Plan } from './caller.ts';
-import { LIST_ROWS_MAX, type Organization } from './schema.ts';
+import { LIST_ROWS_MAX, type MoveState, type Organization } from './schema.ts';
 
 interface OrganizationRow {
   id: string;
   name: string;
   plan: Plan;
   suspended_at: Date | null;
+  move_state: MoveState | null;
   created_at: Date;
 }
 
@@ -27,13 +28,13 @@ export async function insertOrganization(
     INSERT INTO organizations (id, name, plan)
     VALUES (${organization.id}, ${organization.name}, ${organization.plan})
     ON CONFLICT (name) DO NOTHING
-    RETURNING id, name, plan, suspended_at, created_at`;
+    RETURNING id, name, plan, suspended_at, move_state, created_at`;
   return row ? toOrganization(row) : null;
 }
 
 export async function selectOrganization(sql: Sql, idOrName: string): Promise<Organization | null> {
   const [row] = await sql<OrganizationRow[]>`
-    SELECT id, name, plan, suspended_at, created_at FROM organizations
+    SELECT id, name, plan, suspended_at, move_state, created_at FROM organizations
     WHERE id = ${idOrName} OR name = ${idOrName}
     ORDER BY id = ${idOrName} DESC LIMIT 1`;
   return row ? toOrganization(row) : null;
@@ -45,7 +46,7 @@ export async function selectOrganizations(
   { limit, after }: { limit: number; after?: string | undefined } = { limit: LIST_ROWS_MAX },
 ): Promise<Organization[]> {
   const rows = await sql<OrganizationRow[]>`
-    SELECT id, name, plan, suspended_at, created_at FROM organizations
+    SELECT id, name, plan, suspended_at, move_state, created_at FROM organizations
     ${after === undefined ? sql`` : sql`WHERE id < ${after}`}
     ORDER BY id DESC LIMIT ${limit}`;
   return rows.map(toOrganization);
@@ -66,7 +67,7 @@ export async function lockFirstStart(sql: Sql): Promise<void> {
 
 /** Find the id of the organization of the first start, which is never removed and exists in no other database. */
 export async function findFirstOrganization(sql: Sql): Promise<string> {
-  const [row] = await sql`SELECT id FROM organizations ORDER BY created_at, id LIMIT 1`;
+  const [row] = await sql`SELECT id FROM organizations ORDER BY arrived_at IS NOT NULL, created_at, id LIMIT 1`;
   return row?.['id'] as string;
 }
 
@@ -79,7 +80,7 @@ export async function hasOrganizations(sql: Sql): Promise<boolean> {
 export async function updatePlan(sql: Sql, orgId: string, plan: Plan): Promise<Organization | null> {
   const [row] = await sql<OrganizationRow[]>`
     UPDATE organizations SET plan = ${plan} WHERE id = ${orgId}
-    RETURNING id, name, plan, suspended_at, created_at`;
+    RETURNING id, name, plan, suspended_at, move_state, created_at`;
   return row ? toOrganization(row) : null;
 }
 
@@ -92,7 +93,7 @@ export async function updateOrganizationSuspension(
   const [row] = await sql<OrganizationRow[]>`
     UPDATE organizations SET suspended_at = CASE WHEN ${suspended} THEN coalesce(suspended_at, now()) END
     WHERE id = ${orgId}
-    RETURNING id, name, plan, suspended_at, created_at`;
+    RETURNING id, name, plan, suspended_at, move_state, created_at`;
   return row ? toOrganization(row) : null;
 }
 
@@ -109,7 +110,7 @@ export async function selectFirstStart(
 ): Promise<{ readonly secretKeyCheck: Buffer | null; readonly organizationId: string | null }> {
   const [row] = await sql<{ secret_key_check: Buffer | null; organization_id: string | null }[]>`
     SELECT (SELECT secret_key_check FROM installation),
-           (SELECT id FROM organizations ORDER BY created_at, id LIMIT 1) AS organization_id`;
+           (SELECT id FROM organizations ORDER BY arrived_at IS NOT NULL, created_at, id LIMIT 1) AS organization_id`;
   return { secretKeyCheck: row?.secret_key_check ?? null, organizationId: row?.organization_id ?? null };
 }
 

@@ -11,7 +11,7 @@ import {
   updateOrganizationSuspension,
   updatePlan,
 } from './organization-store.ts';
-import { NewOrganization, type Organization } from './schema.ts';
+import { type MoveState, NewOrganization, type Organization } from './schema.ts';
 
 /**
  * @param actor name of the operator, who alone manages organizations, in the audit log
@@ -44,9 +44,10 @@ export async function findOrganization(sql: Sql, idOrName: string): Promise<Orga
   return organization;
 }
 
-/** @throws AppError `organization_not_found` (404) */
+/** @throws AppError `organization_not_found` (404), `organization_moves` (409) */
 export async function setPlan(sql: Sql, actor: string, orgId: string, plan: Plan): Promise<Organization> {
   return inTransaction(sql, async (tx) => {
+    await requireUnmoved(tx, orgId, ['draining', 'moving', 'moved', 'arriving']);
     const organization = await updatePlan(tx, orgId, plan);
     if (!organization) throw notFound('organization', orgId);
     await recordAudit(tx, { orgId, actor, action: 'organization.set_plan', target: orgId, detail: { plan } });
@@ -57,19 +58,31 @@ export async function setPlan(sql: Sql, actor: string, orgId: string, plan: Plan
 /**
  * Suspend an organization. All its credentials are refused within 1 s.
  *
- * @throws AppError `organization_not_found` (404)
+ * @throws AppError `organization_not_found` (404), `organization_moves` (409)
  */
 export async function suspendOrganization(sql: Sql, actor: string, orgId: string): Promise<Organization> {
   return setSuspension(sql, actor, orgId, true);
 }
 
-/** @throws AppError `organization_not_found` (404) */
+/** @throws AppError `organization_not_found` (404), `organization_moves` (409) */
 export async function unsuspendOrganization(sql: Sql, actor: string, orgId: string): Promise<Organization> {
   return setSuspension(sql, actor, orgId, false);
 }
 
+/** Refuse a change of an organization in one of these states of its move. */
+async function requireUnmoved(sql: Sql, orgId: string, states: readonly MoveState[]): Promise<void> {
+  const organization = await selectOrganization(sql, orgId);
+  const state = organization?.move_state ?? null;
+  if (organization === null || state === null || !states.includes(state)) return;
+  throw conflict(
+    `${organization.name} moves between two installations (${state}); finish or cancel its move first`,
+    'organization_moves',
+  );
+}
+
 async function setSuspension(sql: Sql, actor: string, orgId: string, suspended: boolean): Promise<Organization> {
   return inTransaction(sql, async (tx) => {
+    await requireUnmoved(tx, orgId, ['moved', 'arriving']);
     const organization = await updateOrganizationSuspension(tx, orgId, suspended);
     if (!organization) throw notFound('organization', orgId);
     const action = suspended ? 'organization.suspend' : 'organization.unsuspend';
@@ -81,7 +94,7 @@ async function setSuspension(sql: Sql, actor: string, orgId: string, suspended: 
 /**
  * Change the plan or the suspension of an organization, as a caller with `platform_admin`.
  *
- * @throws AppError `organization_not_found` (404), `own_organization` (409)
+ * @throws AppError `organization_not_found` (404), `own_organization`, `organization_moves` (409)
  */
 export async function editOrganization(
   sql: Sql,

@@ -7,7 +7,12 @@ import type { KeyRing } from '../platform/secret-key.ts';
 import { API_KEY_CHARS_MAX, hashCredential, isSameHash, parseApiKey } from './api-key-format.ts';
 import type { Caller } from './caller.ts';
 import { openCredentialCache, type Resolved } from './credential-cache.ts';
-import { expiredCredentials, invalidCredentials, missingCredentials } from './credential-errors.ts';
+import {
+  expiredCredentials,
+  invalidCredentials,
+  missingCredentials,
+  organizationElsewhere,
+} from './credential-errors.ts';
 import {
   type ApiKeyFacts,
   selectApiKeyFacts,
@@ -15,6 +20,7 @@ import {
   selectUserFactsByOidc,
   type UserFacts,
 } from './credential-store.ts';
+import { pepperOf } from './key-pepper.ts';
 import { updateLastUsed } from './key-store.ts';
 import { callerOfKey, callerOfUser } from './make-caller.ts';
 import type { OAuth } from './oauth/oauth.ts';
@@ -39,7 +45,7 @@ export interface CallerResolver {
    * Resolve an `Authorization` header to its caller.
    *
    * @throws AppError `missing_credentials`, `invalid_credentials`, `expired_credentials` (401),
-   *   `oidc_unavailable` (503)
+   *   `organization_elsewhere`, `oidc_unavailable` (503)
    */
   resolve(authorization: string | undefined): Promise<Caller>;
   /** Verify an API key or a user token now, without the cache, and return its record. @throws AppError of `resolve` */
@@ -74,8 +80,9 @@ export function openCallerResolver(settings: {
 
   async function verifyKey(id: string, presented: string): Promise<ApiKeyFacts> {
     const key = await selectApiKeyFacts(sql, id);
-    if (!key || !isSameHash(key.hash, hashCredential(keyRing.apiKeyPepper, presented)) || key.refused)
-      throw invalidCredentials();
+    if (!key || !isSameHash(key.hash, hashCredential(pepperOf(keyRing, key), presented))) throw invalidCredentials();
+    if (key.isElsewhere) throw organizationElsewhere();
+    if (key.refused) throw invalidCredentials();
     if (key.expired) throw expiredCredentials();
     if (key.lastUsedIsOld) recordUse(key.orgId, id);
     return key;

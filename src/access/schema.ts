@@ -9,11 +9,18 @@ export const LIST_ROWS_MAX = 1000;
 const timestamp = z.iso.datetime();
 const authLevel = z.number().int().min(1).max(10);
 
+/** State of an organization that moves between two installations. */
+export const MoveState = z.enum(['draining', 'moving', 'moved', 'arriving']);
+export type MoveState = z.infer<typeof MoveState>;
+
 export const Organization = z.object({
   id: z.string(),
   name: z.string(),
   plan: z.enum(PLANS),
   suspended_at: timestamp.nullable(),
+  move_state: MoveState.nullable().describe(
+    'draining, moving: it is being exported, and changes are refused; moved: another installation serves it; arriving: it is being imported; null: it is served here',
+  ),
   created_at: timestamp,
 });
 export type Organization = z.infer<typeof Organization>;

@@ -4,6 +4,7 @@ import { z } from 'zod';
 import type { Config } from '../platform/config.ts';
 import { livenessOf, ownIdentity, ProcessIdentity } from '../platform/embedded-postgres/process-identity.ts';
 import { AppError } from '../platform/errors.ts';
+import { probeHere } from '../platform/probe-here.ts';
 import { type OperatorAccess, serversFolder } from './server-record.ts';
 
 const PROBE_MS = 2_000;
@@ -104,8 +105,8 @@ export async function explainPortInUse(
 async function isService({ host, port }: Pick<Config, 'host' | 'port'>): Promise<boolean> {
   const address = host === '0.0.0.0' || host === '::' ? 'localhost' : host.includes(':') ? `[${host}]` : host;
   try {
-    const reply = await fetch(`http://${address}:${port}/healthz`, { signal: AbortSignal.timeout(PROBE_MS) });
-    return reply.headers.has('x-request-id') && (await reply.text()).includes('"status":"ok"');
+    const { headers, body } = await probeHere(`http://${address}:${port}/healthz`, PROBE_MS);
+    return headers['x-request-id'] !== undefined && body.includes('"status":"ok"');
   } catch {
     return false;
   }

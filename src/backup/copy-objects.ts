@@ -23,11 +23,13 @@ export interface CopyOptions {
   /** Lists of files that were stored before. A file whose tag is unchanged is not read again. */
   readonly known: readonly SortedCursor<ObjectEntry>[];
   readonly listKey: string;
+  /** Beginnings of the keys to store, in byte order; by default one that every key has. */
+  readonly prefixes?: readonly string[];
   readonly signal: AbortSignal;
   readonly onFile?: (done: number) => void;
 }
 
-/** Store the content of every file of the installation, and write the list of files. */
+/** Store the content of every file, and write the list of files. */
 export async function copyObjects(
   source: Objects,
   target: Objects,
@@ -37,7 +39,7 @@ export async function copyObjects(
   const report: CopyReport = { files: 0, bytes: 0, newFiles: 0, newBytes: 0 };
   const list = new JsonLinesWriter(target, listKey, signal);
   try {
-    for await (const group of inGroups(listBackedUp(source, signal))) {
+    for await (const group of inGroups(listBackedUp(source, options.prefixes ?? [''], signal))) {
       signal.throwIfAborted();
       const before: (ObjectEntry | null)[] = [];
       for (const listed of group) before.push(await findUnchanged(known, listed));
@@ -71,7 +73,7 @@ export async function measureObjects(
   signal: AbortSignal,
 ): Promise<CopyReport> {
   const report: CopyReport = { files: 0, bytes: 0, newFiles: 0, newBytes: 0 };
-  for await (const listed of listBackedUp(source, signal)) {
+  for await (const listed of listBackedUp(source, [''], signal)) {
     const isNew = (await findUnchanged(known, listed)) === null;
     report.files++;
     report.bytes += listed.sizeBytes;
@@ -82,8 +84,14 @@ export async function measureObjects(
   return report;
 }
 
-async function* listBackedUp(source: Objects, signal: AbortSignal): AsyncGenerator<ListedObject> {
-  for await (const listed of source.list('', { signal })) if (isBackedUp(listed.key)) yield listed;
+async function* listBackedUp(
+  source: Objects,
+  prefixes: readonly string[],
+  signal: AbortSignal,
+): AsyncGenerator<ListedObject> {
+  for (const prefix of prefixes) {
+    for await (const listed of source.list(prefix, { signal })) if (isBackedUp(listed.key)) yield listed;
+  }
 }
 
 async function findUnchanged(

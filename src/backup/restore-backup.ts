@@ -1,6 +1,6 @@
 import type { Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
-import { conflict } from '../platform/errors.ts';
+import { type AppError, conflict } from '../platform/errors.ts';
 import { listMigrations, type MigrationId, migrate } from '../platform/migrate.ts';
 import type { Objects } from '../platform/objects/objects.ts';
 import type { Sql } from '../platform/postgres.ts';
@@ -97,32 +97,41 @@ export async function restoreObjects(
   let done = 0;
   for await (const group of inGroups(readObjectEntries(target.objects, manifest.objects, signal))) {
     signal.throwIfAborted();
-    await Promise.all(group.map((entry) => restoreObject(objects, target, manifest.id, entry, signal)));
+    await Promise.all(
+      group.map((entry) =>
+        restoreObject(objects, target, entry, {
+          key: entry.key,
+          signal,
+          damaged: (fault) => damaged(manifest.id, [fault]),
+        }),
+      ),
+    );
     done += group.length;
     onProgress?.({ phase: 'files', done, total: manifest.objects.lines });
   }
 }
 
-async function restoreObject(
+/** Write one stored file under a key, unless it is there. @throws what `damaged` makes of a description of a fault */
+export async function restoreObject(
   objects: Objects,
-  target: BackupTarget,
-  backupId: string,
-  { key, size_bytes, sha256 }: ObjectEntry,
-  signal: AbortSignal,
+  target: Pick<BackupTarget, 'objects'>,
+  { size_bytes, sha256 }: Pick<ObjectEntry, 'size_bytes' | 'sha256'>,
+  options: { readonly key: string; readonly signal: AbortSignal; readonly damaged: (fault: string) => AppError },
 ): Promise<void> {
+  const { key, signal } = options;
   const found = await objects.head(key, { signal });
   if (found?.sizeBytes === size_bytes && (await hashStream(objects.stream(key, { signal }))).sha256 === sha256) return;
   const source = contentKey(sha256);
   if (size_bytes <= MEMORY_BYTES_MAX) {
     const bytes = await target.objects.get(source, { signal });
-    if (sha256Of(bytes) !== sha256) throw damaged(backupId, [`${source} is not as it was written`]);
+    if (sha256Of(bytes) !== sha256) throw options.damaged(`${source} is not as it was written`);
     await objects.put(key, bytes, { signal });
     return;
   }
   const stored = await objects.put(key, target.objects.stream(source, { signal }), { signal });
   if (stored.sha256 === sha256) return;
   await objects.delete(key);
-  throw damaged(backupId, [`${source} is not as it was written`]);
+  throw options.damaged(`${source} is not as it was written`);
 }
 
 /**

@@ -82,7 +82,8 @@ export async function fillTable(
   await tx`ALTER TABLE ${tx(table)} ENABLE TRIGGER USER`;
 }
 
-async function copyInto(
+/** Copy rows of a text into a table. @throws the error of postgres.js for a row that the table does not take */
+export async function copyInto(
   tx: Sql,
   { table, columns }: { readonly table: string; readonly columns: readonly string[] },
   rows: Readable,

@@ -101,8 +101,8 @@ export function copyReferences<T>(tx: Sql, use: (keys: Readable) => Promise<T>):
   return withRows(query.readable(), use);
 }
 
-/** Read the stream to its end in any case. Until then its connection takes no other statement. */
-async function withRows<T>(opening: Promise<Readable>, use: (rows: Readable) => Promise<T>): Promise<T> {
+/** Read the stream of a COPY to its end in any case. Until then its connection takes no other statement. */
+export async function withRows<T>(opening: Promise<Readable>, use: (rows: Readable) => Promise<T>): Promise<T> {
   const rows = await opening;
   try {
     return await use(Readable.from(inBlocks(rows), { objectMode: false }));

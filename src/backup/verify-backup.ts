@@ -41,18 +41,13 @@ export async function verifyBackup(
   id: string,
   options: VerifyOptions,
 ): Promise<{ manifest: Manifest; report: VerifyReport }> {
-  const { objects } = target;
   const { signal } = options;
   const manifest = await readManifest(target, id);
   const faults: string[] = [];
-  for (const file of [...manifest.tables, manifest.references, manifest.objects]) {
-    signal.throwIfAborted();
-    const fault = (await checkFile(objects, file, signal)) ?? (await checkLines(target, file, signal));
-    if (fault !== null) faults.push(fault);
-  }
+  faults.push(...(await checkLineFiles(target, [...manifest.tables, manifest.references, manifest.objects], signal)));
   // Without its list, the files cannot be checked.
   if (faults.length > 0) throw damaged(id, faults);
-  faults.push(...(await checkContents(target, manifest, options)));
+  faults.push(...(await checkContents(target, manifest.objects, options)));
   if (faults.length > 0) throw damaged(id, faults);
   const missing = await countMissing(target, manifest, signal);
   if (missing !== manifest.missing_objects) {
@@ -77,6 +72,21 @@ function reportOf({ name }: BackupTarget, manifest: Manifest): VerifyReport {
   };
 }
 
+/** Check files of lines: their bytes and numbers of lines. Return a description of each fault. */
+export async function checkLineFiles(
+  target: BackupTarget,
+  files: readonly LineFile[],
+  signal: AbortSignal,
+): Promise<string[]> {
+  const faults: string[] = [];
+  for (const file of files) {
+    signal.throwIfAborted();
+    const fault = (await checkFile(target.objects, file, signal)) ?? (await checkLines(target, file, signal));
+    if (fault !== null) faults.push(fault);
+  }
+  return faults;
+}
+
 async function checkLines({ objects }: BackupTarget, file: LineFile, signal: AbortSignal): Promise<string | null> {
   let lines = 0;
   for await (const chunk of openLineFile(objects, file, signal) as AsyncIterable<Buffer>) {
@@ -85,14 +95,15 @@ async function checkLines({ objects }: BackupTarget, file: LineFile, signal: Abo
   return lines === file.lines ? null : `${file.key} has ${lines} lines, and ${file.lines} were written`;
 }
 
-async function checkContents(
+/** Check the contents of the files of a list. Return a description of each fault. */
+export async function checkContents(
   target: BackupTarget,
-  manifest: Manifest,
+  list: LineFile,
   { signal, onProgress, isTrusted = async () => false, removesDamaged = false }: VerifyOptions,
 ): Promise<string[]> {
   const faults: string[] = [];
   let done = 0;
-  for await (const group of inGroups(readObjectEntries(target.objects, manifest.objects, signal))) {
+  for await (const group of inGroups(readObjectEntries(target.objects, list, signal))) {
     signal.throwIfAborted();
     const trusted: boolean[] = [];
     for (const entry of group) trusted.push(await isTrusted(entry));
@@ -103,7 +114,7 @@ async function checkContents(
     );
     faults.push(...found.filter((fault) => fault !== null));
     done += group.length;
-    onProgress?.({ phase: 'checking', done, total: manifest.objects.lines });
+    onProgress?.({ phase: 'checking', done, total: list.lines });
     if (faults.length > FAULTS_MAX) break;
   }
   return faults;

@@ -1,5 +1,5 @@
-import type { OnProgress } from '../backup/schema.ts';
 import { type BackupTarget, openTarget, targetExists, withOpenTarget } from '../backup/target.ts';
+import type { MoveStep } from '../cells/move-context.ts';
 import type { BackupLocation } from '../platform/backup-settings.ts';
 import type { Config } from '../platform/config.ts';
 import { invalidRequest } from '../platform/errors.ts';
@@ -44,7 +44,7 @@ export async function withTarget<T>(
 }
 
 /** Run work, and show its steps as progress. */
-export async function withSteps<T>(work: (onProgress: OnProgress) => Promise<T>): Promise<T> {
+export async function withSteps<T>(work: (onProgress: (step: MoveStep) => void) => Promise<T>): Promise<T> {
   const progress = await openProgress();
   try {
     return await work(showSteps(progress));

@@ -12,8 +12,9 @@ export interface Progress {
   close(): void;
 }
 
-/** Number of lines that `update` prints without a terminal. */
+/** Largest number of lines that `update` prints for a phase without a terminal, and the time between two of them. */
 const LINES_MAX = 20;
+const LINE_MS = 500;
 
 export async function openProgress(): Promise<Progress> {
   if (!hasScreen(process.stderr) || isQuietNow()) return openLineProgress();
@@ -43,10 +44,12 @@ function openLineProgress(): Progress {
   let done = 0;
   let total = 0;
   let label = '';
+  let nextLineMs = 0;
   const pace = new Pace();
   return {
     begin(phase, count) {
       pace.begin();
+      nextLineMs = performance.now() + LINE_MS;
       done = 0;
       total = count;
       label = phase;
@@ -59,7 +62,10 @@ function openLineProgress(): Progress {
     update(now) {
       const lineOf = (count: number) => Math.floor((count / Math.max(1, total)) * LINES_MAX);
       const paceNow = pace.describe(now, total);
-      if (lineOf(now) > lineOf(done)) note(`[${now}/${total}] ${label}${paceNow && `, ${paceNow}`}`);
+      const isDue = now >= total || performance.now() >= nextLineMs;
+      if (!isDue || lineOf(now) <= lineOf(done)) return;
+      note(`[${now}/${total}] ${label}${paceNow && `, ${paceNow}`}`);
+      nextLineMs = performance.now() + LINE_MS;
       done = now;
     },
     close() {},

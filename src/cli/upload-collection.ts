@@ -52,7 +52,7 @@ export async function uploadCollection(
     outcomes.forEach(onOutcome);
     await uploadFiles(session, { bucketId, request }, collection.files, { outcomes, onOutcome, signal });
     final = outcomes;
-    if (options.wait) final = await processFiles(session, outcomes, { worker, progress, signal });
+    if (options.wait) final = await processFiles(session, outcomes, { worker, progress });
     else if (!hasWorker) note('no worker is running; start "service serve" to process the files');
   } catch (error) {
     progress.close();
@@ -78,16 +78,12 @@ export async function uploadCollection(
 async function processFiles(
   session: Session,
   outcomes: FileOutcome[],
-  { worker, progress, signal }: { worker: OwnWorker; progress: Progress; signal: AbortSignal },
+  { worker, progress }: { worker: OwnWorker; progress: Progress },
 ): Promise<FileOutcome[]> {
   const queued = outcomes.filter((outcome) => outcome.status === 'queued').length;
   if (queued === 0) return outcomes;
   progress.begin('processing', queued);
-  return waitForJobs(session, outcomes, {
-    ensureWorker: () => worker.ensure(),
-    onOutcome: (outcome) => step(progress, outcome),
-    signal,
-  });
+  return waitForJobs(session, outcomes, { worker, onOutcome: (outcome) => step(progress, outcome) });
 }
 
 function step(progress: Progress, outcome: FileOutcome): void {

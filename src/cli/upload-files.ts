@@ -1,19 +1,16 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import path from 'node:path';
 import { Readable } from 'node:stream';
-import { setTimeout as delay } from 'node:timers/promises';
 import type { UploadReply, UploadRequest } from '../ingest/schema.ts';
 import type { JobView } from '../jobs/schema.ts';
 import { AppError } from '../platform/errors.ts';
 import type { FoundFile } from './collect-files.ts';
+import type { OwnWorker } from './own-worker.ts';
 import { fileError } from './read-lines.ts';
 import type { Session } from './session.ts';
 
 const UPLOADS_AT_ONCE = 4;
 const READ_BYTES = 256 * 1024;
-const POLL_MS = 250;
-/** Interval at which to check that a worker is still alive. */
-const WORKER_CHECK_MS = 5_000;
 
 /** Outcome of one file. `linked`: the bucket already had the same bytes, as the document `id`. */
 export interface FileOutcome {
@@ -139,35 +136,28 @@ function toOutcome(file: FoundFile, reply: UploadReply): FileOutcome {
  * Wait until the jobs of all queued outcomes are finished, and replace each outcome by the final one. A file that is
  * linked to a queued document waits for that document's job.
  *
- * @param ensureWorker makes sure that a worker is alive; called from time to time
  * @returns the outcomes in their order
  */
 export async function waitForJobs(
   session: Session,
   outcomes: readonly FileOutcome[],
-  run: { readonly ensureWorker: () => Promise<void>; readonly onOutcome: OnOutcome; readonly signal: AbortSignal },
+  { worker, onOutcome }: { readonly worker: OwnWorker; readonly onOutcome: OnOutcome },
 ): Promise<FileOutcome[]> {
   const final = [...outcomes];
   const waiting = Map.groupBy(
     [...outcomes.entries()].filter(([, outcome]) => outcome.status === 'queued' && outcome.job_id !== null),
     ([, outcome]) => outcome.job_id as string,
   );
-  let nextCheckMs = performance.now() + WORKER_CHECK_MS;
-  while (waiting.size > 0) {
+  return worker.waitFor(async () => {
     for (const job of await session.call('jobs.finished', { ids: [...waiting.keys()] })) {
       for (const [index, outcome] of waiting.get(job.id) ?? []) {
         final[index] = finish(outcome, job);
-        run.onOutcome(final[index]);
+        onOutcome(final[index]);
       }
       waiting.delete(job.id);
     }
-    if (waiting.size === 0) break;
-    await delay(POLL_MS, undefined, { signal: run.signal });
-    if (performance.now() < nextCheckMs) continue;
-    await run.ensureWorker();
-    nextCheckMs = performance.now() + WORKER_CHECK_MS;
-  }
-  return final;
+    return waiting.size === 0 ? final : null;
+  });
 }
 
 function finish(outcome: FileOutcome, job: JobView): FileOutcome {

@@ -1,13 +1,9 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { BulkJobView } from '../bulk/schema.ts';
 import { AppError } from '../platform/errors.ts';
 import { note } from './output.ts';
 import { ownWorker } from './own-worker.ts';
 import { openProgress } from './progress.ts';
 import type { Session } from './session.ts';
-
-const POLL_MS = 100;
-const WORKER_CHECK_MS = 5_000;
 
 /**
  * Wait until a bulk job is ready, and show its progress. If no worker is alive, one runs in this process meanwhile.
@@ -19,9 +15,8 @@ export async function waitForBulk(session: Session, jobId: string, signal: Abort
   const worker = ownWorker(session, signal, 'bulk');
   const progress = await openProgress();
   try {
-    await worker.ensure();
-    let nextCheckMs = performance.now() + WORKER_CHECK_MS;
-    for (let hasBegun = false; ; ) {
+    let hasBegun = false;
+    return await worker.waitFor(async () => {
       const job = await session.call('bulk.status', { id: jobId });
       const { input_count: total, completed_count: done } = job.metadata;
       if (!hasBegun) progress.begin('embedding', total);
@@ -29,11 +24,8 @@ export async function waitForBulk(session: Session, jobId: string, signal: Abort
       progress.update(done);
       if (job.status === 'ready') return job;
       if (job.status === 'failed' || job.status === 'cancelled') throw failureOf(job);
-      await delay(POLL_MS, undefined, { signal });
-      if (performance.now() < nextCheckMs) continue;
-      await worker.ensure();
-      nextCheckMs = performance.now() + WORKER_CHECK_MS;
-    }
+      return null;
+    });
   } catch (error) {
     progress.close();
     if (signal.aborted)

@@ -1,13 +1,9 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { JobKind, JobView } from '../jobs/schema.ts';
 import { AppError } from '../platform/errors.ts';
 import { note } from './output.ts';
 import { ownWorker } from './own-worker.ts';
 import { openProgress } from './progress.ts';
 import type { Session } from './session.ts';
-
-const POLL_MS = 200;
-const WORKER_CHECK_MS = 5_000;
 
 /** Progress of a job, as `readProgress` reports it. */
 export interface JobProgressReading {
@@ -31,11 +27,7 @@ export async function waitForJob(
   const progress = await openProgress();
   try {
     let hasBegun = false;
-    for (let nextCheckMs = 0; ; ) {
-      if (performance.now() >= nextCheckMs) {
-        await worker.ensure();
-        nextCheckMs = performance.now() + WORKER_CHECK_MS;
-      }
+    return await worker.waitFor(async () => {
       const reading = await options.readProgress();
       if (reading && !hasBegun) progress.begin(job.label, reading.total);
       hasBegun ||= reading !== null;
@@ -43,8 +35,8 @@ export async function waitForJob(
       const view = await session.call('jobs.show', { id: job.id });
       if (view.status === 'ready') return view;
       if (view.status === 'failed' || view.status === 'cancelled') throw endedBadly(view);
-      await delay(POLL_MS, undefined, { signal });
-    }
+      return null;
+    });
   } catch (error) {
     if (signal.aborted)
       note(`interrupted: the job ${job.id} is kept; "service jobs show ${job.id}" shows how far it is`);

@@ -1,13 +1,9 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { SourceView } from '../memory/schema.ts';
 import { AppError } from '../platform/errors.ts';
 import { note } from './output.ts';
 import { ownWorker } from './own-worker.ts';
 import { openProgress } from './progress.ts';
 import type { Session } from './session.ts';
-
-const POLL_MS = 200;
-const WORKER_CHECK_MS = 5_000;
 
 /**
  * Wait until a source is synchronised and its documents are searchable. If no worker is alive, one runs in this process
@@ -19,10 +15,8 @@ export async function waitForSync(session: Session, id: string, signal: AbortSig
   const worker = ownWorker(session, signal, 'sync');
   const progress = await openProgress();
   try {
-    await worker.ensure();
-    let nextCheckMs = performance.now() + WORKER_CHECK_MS;
     let total = 0;
-    for (;;) {
+    return await worker.waitFor(async () => {
       const { source, pending } = await session.call('sources.progress', { source: id });
       if (source.sync_state !== 'syncing') {
         if (source.sync_state === 'error') throw failureOf(source);
@@ -31,11 +25,8 @@ export async function waitForSync(session: Session, id: string, signal: AbortSig
         total ||= pending;
         progress.update(Math.max(0, total - pending));
       }
-      await delay(POLL_MS, undefined, { signal });
-      if (performance.now() < nextCheckMs) continue;
-      await worker.ensure();
-      nextCheckMs = performance.now() + WORKER_CHECK_MS;
-    }
+      return null;
+    });
   } catch (error) {
     progress.close();
     if (signal.aborted) note('interrupted: the jobs are kept; "service sources show" shows the state of the source');

@@ -2,6 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { setTimeout as delay } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
+import { probeHere } from '../platform/probe-here.ts';
 
 /**
  * Wait until an installation that was just started answers `/readyz` and all its programs stay up. Exits with 1, and a
@@ -47,9 +48,7 @@ function readUnits(units: readonly string[]): Programs {
 
 async function isReady(url: string): Promise<boolean> {
   try {
-    const response = await fetch(url, { signal: AbortSignal.timeout(10_000) });
-    await response.arrayBuffer();
-    return response.ok;
+    return (await probeHere(url, 10_000)).status === 200;
   } catch {
     return false;
   }

@@ -1,3 +1,4 @@
+import { isStaying } from '../access/move-store.ts';
 import { notFound } from '../platform/errors.ts';
 import { idTimeMs } from '../platform/ids.ts';
 import { fromRecords, type RowRecord } from '../platform/postgres/records.ts';
@@ -92,6 +93,8 @@ export function jobInsert(sql: Sql, records: SqlFragment): SqlFragment {
  * Claim up to `limit` due jobs in order of priority, fair rank and age. A claimed job gets the next fence and a new
  * generation. A former holder can write nothing any more.
  *
+ * Organizations that move to another installation wait.
+ *
  * `suspects`: `only` claims jobs that have lost a lease before; `none` claims the other jobs.
  */
 export async function claimJobs(
@@ -109,6 +112,7 @@ export async function claimJobs(
     WITH due AS (
       SELECT id FROM jobs
       WHERE status = 'queued' AND kind = ${claim.kind} AND (scheduled_at IS NULL OR scheduled_at <= now())
+        AND ${isStaying(sql, 'org_id')}
         AND ${claim.suspects === 'only' ? sql`crash_count > 0` : sql`crash_count = 0`}
       ORDER BY priority, fair_rank, created_at
       FOR UPDATE SKIP LOCKED LIMIT ${claim.limit})

@@ -1,4 +1,5 @@
 import type { Caller } from '../access/caller.ts';
+import { isStaying } from '../access/move-store.ts';
 import { type AccessList, accessOf } from '../documents/access-list.ts';
 import { sourceVisibleTo, visibleTo } from '../documents/visibility.ts';
 import { storedMessage } from '../jobs/failure-message.ts';
@@ -229,7 +230,7 @@ export async function cancelSync(tx: Sql, orgId: string, sourceId: string, jobId
 export async function lockDueSources(tx: Sql, limit: number): Promise<Source[]> {
   const rows = await tx`
     SELECT sources.* FROM sources
-    WHERE next_sync_at <= now() AND paused_at IS NULL
+    WHERE next_sync_at <= now() AND paused_at IS NULL AND ${isStaying(tx, 'org_id')}
       AND EXISTS (SELECT 1 FROM buckets WHERE buckets.id = sources.bucket_id AND deleting_at IS NULL)
     ORDER BY next_sync_at LIMIT ${limit} FOR UPDATE SKIP LOCKED`;
   return rows.map(toSource);

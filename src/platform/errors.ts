@@ -64,6 +64,19 @@ export function conflict(message: string, code = 'conflict'): AppError {
   return new AppError({ code, status: 409, message });
 }
 
+/** Create an error 503: an organization moves to another installation, and nothing of it may change meanwhile. */
+export function organizationMoving(cause?: unknown): AppError {
+  return new AppError({
+    code: 'organization_moving',
+    status: 503,
+    message:
+      'the organization is being moved to another installation: searches and reading go on, and changes are refused until the move is over; send the request again later',
+    retryable: true,
+    retryAfterSeconds: 10,
+    cause,
+  });
+}
+
 /** Create an error 503: a dependency (`postgres`, `objects`, …) is down or unreachable. The caller may try again. */
 export function dependencyDown(dependency: string, message: string, cause?: unknown): AppError {
   return new AppError({

@@ -1,4 +1,5 @@
 import type { Caller } from '../access/caller.ts';
+import { isStaying } from '../access/move-store.ts';
 import { type BucketUser, bucketNamed, bucketsOf } from '../documents/store.ts';
 import { visibleTo } from '../documents/visibility.ts';
 import type { Metadata } from '../files/metadata.ts';
@@ -184,7 +185,7 @@ function expiredStores(sql: Sql, keptDays: number): SqlFragment {
     SELECT buckets.id, buckets.org_id, buckets.name, ${isForgotten} AS is_forgotten
     FROM vector_stores JOIN buckets ON buckets.id = vector_stores.bucket_id
     WHERE expires_days IS NOT NULL AND buckets.deleting_at IS NULL AND ${expiresAt(sql)} <= now()
-      AND (${isForgotten} OR EXISTS (
+      AND ${isStaying(sql, 'buckets.org_id')} AND (${isForgotten} OR EXISTS (
         SELECT 1 FROM documents WHERE documents.bucket_id = buckets.id AND documents.status <> 'deleting'))`;
 }
 

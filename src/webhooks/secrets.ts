@@ -27,6 +27,6 @@ export function openSecrets(
 }
 
 /** Return the encryption context of a secret, which ties the encrypted value to its row. */
-function contextOf({ orgId, id }: EndpointId): string {
+export function contextOf({ orgId, id }: EndpointId): string {
   return `webhook_endpoints/${orgId}/${id}`;
 }

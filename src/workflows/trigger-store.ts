@@ -82,7 +82,7 @@ export async function lockDueSchedules(tx: Sql, rowsMax: number): Promise<DueSch
   return tx<DueSchedule[]>`
     SELECT t.id, t.org_id AS "orgId", t.schedule, t.next_start_at AS "dueAt"
     FROM workflow_triggers t JOIN organizations o ON o.id = t.org_id AND o.suspended_at IS NULL
-    WHERE t.next_start_at <= now() ORDER BY t.next_start_at LIMIT ${rowsMax} FOR UPDATE OF t SKIP LOCKED`;
+    WHERE t.next_start_at <= now() AND o.move_state IS NULL ORDER BY t.next_start_at LIMIT ${rowsMax} FOR UPDATE OF t SKIP LOCKED`;
 }
 
 export async function updateNextStart(tx: Sql, { orgId, id }: DueSchedule, at: Date | null): Promise<void> {
@@ -109,7 +109,7 @@ export async function claimStarts(sql: Sql, rowsMax: number, leaseMs: number): P
       FROM workflow_starts due
       JOIN workflow_triggers t ON t.id = due.trigger_id
       JOIN organizations o ON o.id = t.org_id AND o.suspended_at IS NULL
-      WHERE due.next_at <= clock_timestamp()
+      WHERE due.next_at <= clock_timestamp() AND o.move_state IS NULL
       ORDER BY due.next_at LIMIT ${rowsMax} FOR UPDATE OF due SKIP LOCKED
     ) AS claimed
     WHERE s.trigger_id = claimed.trigger_id AND s.key = claimed.key

@@ -2,6 +2,7 @@ import { inspect } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { SCOPES } from '../../src/access/caller.ts';
 import { findActorReader, selectApiKeyFacts } from '../../src/access/credential-store.ts';
+import { setKeyPrefix } from '../../src/access/key-prefix.ts';
 import { type CreatedApiKey, createKey, editKey, listKeys, revokeKey, rotateKey } from '../../src/access/keys.ts';
 import { ApiKey, type NewApiKey } from '../../src/access/schema.ts';
 import { createToken } from '../../src/access/tokens.ts';
@@ -44,6 +45,20 @@ test('a key has limited default rights, is listed without its text and stored on
     expect(shown).not.toContain(random);
   }
   expect(JSON.stringify(stored)).toContain('key.create');
+});
+
+test('the ids of new keys begin with the prefix of the installation, and earlier keys stay', async () => {
+  const { operator } = await makeOrg(db.sql, keyRing);
+  const resolver = makeResolver(db.sql, keyRing);
+  await db.sql`INSERT INTO installation (secret_key_check) VALUES ('x') ON CONFLICT DO NOTHING`;
+  const before = await createKey(db.sql, keyRing, operator, { name: 'before' });
+  expect(await setKeyPrefix(db.sql, 'operator:test', 'b1')).toEqual({ before: null });
+  const prefixed = await createKey(db.sql, keyRing, operator, { name: 'prefixed' });
+  expect(prefixed.key.reveal()).toMatch(/^svc_b1[0-9A-Za-z]{6}_/);
+  expect(await setKeyPrefix(db.sql, 'operator:test', null)).toEqual({ before: 'b1' });
+  for (const { key, apiKey } of [before, prefixed]) {
+    expect(await resolver.resolve(`Bearer ${key.reveal()}`)).toMatchObject({ actor: `key:${apiKey.id}` });
+  }
 });
 
 test('a key never has more than its creator', async () => {

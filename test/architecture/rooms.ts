@@ -46,6 +46,10 @@ export const ROOMS: readonly Room[] = [
     owns: 'composition: opens an installation from one `open…` of each domain; where database, files and index are, readiness, chores; `live/` (events of what changes), `overview/`',
   },
   {
+    folder: 'src/cells',
+    owns: 'moves of organizations between installations: export, release, import, activation, deletion of what has moved',
+  },
+  {
     folder: 'src/backup',
     owns: 'backups: one snapshot of rows and files, verification, restore, schedule, pruning',
   },

@@ -33,9 +33,7 @@ test('servers clear their deadlines, since a timer keeps the request that starte
   const isChecked = (file: string) =>
     !/^(?:commands|src\/cli|src\/install)\//.test(file) &&
     // Start or stop of a process.
-    !['appliance/running-servers', 'usage/meter', 'mcp/http/http-service', 'mcp/serve-stdio'].some(
-      (name) => file === `src/${name}.ts`,
-    );
+    !['usage/meter', 'mcp/http/http-service', 'mcp/serve-stdio'].some((name) => file === `src/${name}.ts`);
   expect(findPlaces(/AbortSignal\.timeout\(/g, isChecked)).toEqual([]);
 });
 

@@ -1,9 +1,10 @@
 /**
  * Benchmark of what the driver adds to the requests of a search of Milvus: both legs, ten passages and ten cosines, beside
  * the same four requests of the client alone, in turn. CPU time is that of this process, without the server. The server is
- * Milvus Lite, whose own times mean little. Arguments: chunks and searches.
+ * Milvus Lite, whose own times mean little. It also looks up some of the chunks by their own text, whatever the number of
+ * chunks. Arguments: chunks and searches.
  */
-import { embedLexical } from '../../src/embedding/providers/local.ts';
+import { embedLexical, embedLexicalPassages } from '../../src/embedding/providers/local.ts';
 import type { ChunkReader } from '../../src/index/chunk-index.ts';
 import { writeQuery } from '../../src/index/milvus/encode-terms.ts';
 import { loadMilvus } from '../../src/index/milvus/load-milvus.ts';
@@ -18,6 +19,8 @@ const SEARCHES = Number(process.argv[3] ?? 200);
 const WARM_UP = 20;
 const LIMIT = 61;
 const RESULTS = 10;
+/** Chunks that are looked up by their own text. */
+const PROBES = 50;
 const TABLE = 'bkt_bench_milvus';
 const COLUMNS = ['chunk_id', 'document_id', 'generation', 'chunk_index', 'is_boilerplate'];
 /** Goal: what the driver adds to the requests. */
@@ -38,11 +41,17 @@ async function run(): Promise<void> {
   try {
     const random = randomFrom(62);
     const beganMs = performance.now();
+    const probes: { readonly number: number; readonly text: string }[] = [];
+    const chunkOf = (number: number) => {
+      const text = drawText(random, 80);
+      if (number % Math.ceil(CHUNKS / PROBES) === 0) probes.push({ number, text });
+      return generationOf(number, [text]);
+    };
     for (let nth = 1; nth <= CHUNKS; nth += 500) {
       const count = Math.min(500, CHUNKS - nth + 1);
       await index.append(
         TABLE,
-        Array.from({ length: count }, (_, at) => generationOf(nth + at, [drawText(random, 80)])),
+        Array.from({ length: count }, (_, at) => chunkOf(nth + at)),
       );
     }
     const rate = CHUNKS / ((performance.now() - beganMs) / 1_000);
@@ -50,6 +59,7 @@ async function run(): Promise<void> {
     // Milvus Lite searches rows that are not flushed slowly.
     await index.expunge(TABLE, { publish: async () => undefined });
     const version = await index.version(TABLE);
+    await lookUp(index, version, probes);
     const texts = Array.from({ length: SEARCHES + WARM_UP }, () => drawText(random, 5));
 
     const byDriver = async (text: string) => {
@@ -110,4 +120,27 @@ async function run(): Promise<void> {
     await index.close();
     await milvus.drop();
   }
+}
+
+/** Report how many chunks are the first result for their own text in each leg, and how many rows there are. */
+async function lookUp(
+  index: MilvusIndex,
+  version: number,
+  probes: readonly { readonly number: number; readonly text: string }[],
+): Promise<void> {
+  const table = { name: TABLE, version };
+  const reader = (await index.open([table])) as ChunkReader;
+  const options = { limit: LIMIT - 1, documentIds: null };
+  const first = { words: 0, vectors: 0 };
+  for (const { number, text } of probes) {
+    const own = `doc_${number}`;
+    const words = await reader.searchKeywords(weighTerms(analyse(text)), options);
+    const vectors = await reader.searchVectors(embedLexicalPassages([text]), options);
+    if (words[0]?.documentId === own) first.words++;
+    if (vectors[0]?.documentId === own) first.vectors++;
+  }
+  const rows = (await index.statistics(table))?.rows;
+  console.log(
+    `milvus   of ${probes.length} chunks, ${first.words} are first by their words and ${first.vectors} by their vector; ${rows} rows`,
+  );
 }

@@ -273,7 +273,7 @@ test('environment variables set flags, and flags override them', async () => {
 
 test('lists are tables on stdout, and an empty list is a message on stderr', async () => {
   const table = await service('orgs', 'list');
-  expect(table.stdout).toMatch(/^ID +NAME +PLAN +CREATED +SUSPENDED\n/);
+  expect(table.stdout).toMatch(/^ID +NAME +PLAN +CREATED +SUSPENDED +MOVE\n/);
   const empty = await service('jobs', 'list');
   expect(empty).toMatchObject({ code: 0, stdout: '', stderr: 'no jobs\n' });
 });

@@ -2,6 +2,7 @@ import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync
 import { tmpdir, userInfo } from 'node:os';
 import path from 'node:path';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { ownWorker } from '../../src/cli/own-worker.ts';
 import { openSession } from '../../src/cli/session.ts';
 import { type FileOutcome, uploadFiles, waitForJobs } from '../../src/cli/upload-files.ts';
 import { findBucket, listBuckets } from '../../src/documents/buckets.ts';
@@ -136,10 +137,10 @@ test('waitForJobs ends when all jobs have ended, those of linked files and cance
   const signal = AbortSignal.timeout(20_000);
   await worker.start(signal);
   try {
-    const final = await waitForJobs(sessionHere(signal), [kept, twin, dropped] as FileOutcome[], {
-      ensureWorker: async () => undefined,
+    const session = sessionHere(signal);
+    const final = await waitForJobs(session, [kept, twin, dropped] as FileOutcome[], {
+      worker: ownWorker(session, signal),
       onOutcome: () => undefined,
-      signal,
     });
     expect(final.map((outcome) => [outcome.source_path, outcome.status, outcome.error?.category])).toEqual([
       ['from/kept.md', 'ready', undefined],

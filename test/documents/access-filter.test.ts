@@ -16,6 +16,8 @@ const FOR_THE_SERVICE = [
   'src/workflows/trigger-store.ts',
   'src/access/groups/group-store.ts',
   'src/backup/restore-store.ts',
+  'src/cells/export-store.ts',
+  'src/cells/import-store.ts',
   'src/backup/snapshot-store.ts',
   'src/documents/deletion-store.ts',
   'src/documents/growth-store.ts',

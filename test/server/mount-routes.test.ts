@@ -94,6 +94,7 @@ function createAppWith(routes: Route[]) {
     bodyMemory: new BodyMemory(64 * 1024 * 1024),
     replyMemory: new ReplyMemory(),
     threads: noThreads,
+    moving: { requireStaying: async () => undefined },
     failedLogins: noBrake,
     unreadBodies: noRefusalBrake,
     capacity: enoughCapacity(),

@@ -57,6 +57,7 @@ export async function startTestServer(
     bodyMemory: new BodyMemory(64 * 1024 * 1024),
     replyMemory: new ReplyMemory(),
     threads,
+    moving: { requireStaying: async () => undefined },
     failedLogins: noBrake,
     unreadBodies: noRefusalBrake,
     capacity: enoughCapacity(),

@@ -13,6 +13,8 @@ export interface TestServers {
   readonly wsgidav: boolean;
   /** Pebble (Debian package `pebble`): an ACME server. */
   readonly pebble: boolean;
+  /** HAProxy (Debian package `haproxy`). */
+  readonly haproxy: boolean;
   /** Milvus Lite (`pip install milvus-lite pymilvus`), which speaks the protocol of Milvus. */
   readonly milvus: boolean;
 }
@@ -27,6 +29,7 @@ export function findServers(): TestServers {
     wsgidav: starts('wsgidav', '--version'),
     // It has no option that only prints something and ends well.
     pebble: spawnSync('pebble', ['-help'], { stdio: 'ignore' }).error === undefined,
+    haproxy: starts('haproxy', '-v'),
     milvus: starts('milvus-lite', '--help'),
   };
 }

@@ -56,12 +56,13 @@ export default async function setup(project: TestProject): Promise<() => Promise
 }
 
 /** Print a line for each missing server whose tests are skipped. */
-function reportMissing({ redis, s3, pgbouncer, dovecot, wsgidav, milvus, pebble }: TestServers): void {
+function reportMissing({ redis, s3, pgbouncer, dovecot, wsgidav, haproxy, milvus, pebble }: TestServers): void {
   if (!redis) process.stderr.write('There is no redis-server on this machine: tests that need Redis are skipped.\n');
   if (!pgbouncer) process.stderr.write('There is no pgbouncer on this machine: its tests are skipped.\n');
   if (!dovecot) process.stderr.write('There is no dovecot on this machine: tests of mailboxes are skipped.\n');
   if (!pebble) process.stderr.write('There is no pebble on this machine: tests of ACME are skipped.\n');
   if (!wsgidav) process.stderr.write('There is no wsgidav on this machine: tests of WebDAV are skipped.\n');
+  if (!haproxy) process.stderr.write('There is no haproxy on this machine: moves are tested without a proxy.\n');
   if (!milvus) process.stderr.write('There is no milvus-lite on this machine: tests of Milvus are skipped.\n');
   if (!s3) process.stderr.write('There is no ministack on this machine: tests that need an S3 server are skipped.\n');
 }

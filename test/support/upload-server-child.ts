@@ -44,6 +44,7 @@ const app = createApp({
   bodyMemory: new BodyMemory(280 * MIB),
   replyMemory: new ReplyMemory(),
   threads,
+  moving: { requireStaying: async () => undefined },
   failedLogins: new FailedLogins({ perMinute: 1e6 }),
   unreadBodies: new RefusalBrake({ burst: 1e6, perSecond: 1e6 }),
   capacity: { queries: gate, search: gate, runs: gate, maps: gate, rehearsals: gate },

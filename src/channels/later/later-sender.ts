@@ -239,6 +239,6 @@ export function answerTime(startMs: number, limitMs: number): AnswerTime {
 }
 
 /** Return the encryption context of a question, which ties it to its row. */
-function contextOf({ orgId, configId, digest }: LaterKey): string {
+export function contextOf({ orgId, configId, digest }: LaterKey): string {
   return `channel_later_replies/${orgId}/${configId}/${digest.toString('hex')}`;
 }

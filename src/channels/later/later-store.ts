@@ -1,3 +1,4 @@
+import { isStaying } from '../../access/move-store.ts';
 import type { Sql } from '../../platform/postgres.ts';
 
 /** Identity of a reply that is sent later: that of its delivery, with its organization. */
@@ -57,6 +58,7 @@ export async function claimDue(
     WHERE (config_id, digest) IN (
       SELECT config_id, digest FROM channel_later_replies
       WHERE status = 'waiting' AND due_at <= clock_timestamp() AND expires_at > clock_timestamp()
+        AND ${isStaying(sql, 'org_id')}
       ORDER BY due_at LIMIT ${rowsMax} FOR UPDATE SKIP LOCKED)
     RETURNING config_id, digest, org_id, sealed, extract(epoch FROM expires_at - clock_timestamp())::float8 * 1000 AS left_ms`;
   return rows.map((row) => ({

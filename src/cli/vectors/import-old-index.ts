@@ -1,4 +1,3 @@
-import { setTimeout as delay } from 'node:timers/promises';
 import type { ImportReply, ImportRequest } from '../../ingest/vectors/schema.ts';
 import { AppError, invalidRequest } from '../../platform/errors.ts';
 import { note } from '../output.ts';
@@ -12,8 +11,6 @@ const BATCH_ROWS = 500;
 const BATCH_BYTES = 4 * 1024 * 1024;
 /** Rows that may wait for their jobs before more are sent. */
 const WAITING_MAX = 2_000;
-const POLL_MS = 200;
-const WORKER_CHECK_MS = 5_000;
 const FAULTS_SHOWN = 20;
 
 export interface ImportReport {
@@ -187,14 +184,11 @@ class Totals {
 class WaitingJobs {
   readonly faults: { readonly document_id: string | null; readonly message: string }[] = [];
   readonly #session: Session;
-  readonly #signal: AbortSignal;
   readonly #worker: ReturnType<typeof ownWorker>;
   readonly #ids = new Set<string>();
-  #nextCheckMs = 0;
 
   constructor(session: Session, signal: AbortSignal) {
     this.#session = session;
-    this.#signal = signal;
     this.#worker = ownWorker(session, signal);
   }
 
@@ -208,18 +202,15 @@ class WaitingJobs {
 
   /** Wait until at most `count` jobs are left. */
   async until(count: number): Promise<void> {
-    while (this.#ids.size > count) {
-      if (performance.now() >= this.#nextCheckMs) {
-        await this.#worker.ensure();
-        this.#nextCheckMs = performance.now() + WORKER_CHECK_MS;
-      }
+    if (this.#ids.size <= count) return;
+    await this.#worker.waitFor(async () => {
       for (const job of await this.#session.call('jobs.finished', { ids: [...this.#ids] })) {
         this.#ids.delete(job.id);
         if (job.status === 'ready') continue;
         this.faults.push({ document_id: job.document_id, message: job.error_message ?? `the job was ${job.status}` });
       }
-      if (this.#ids.size > count) await delay(POLL_MS, undefined, { signal: this.#signal });
-    }
+      return this.#ids.size <= count || null;
+    });
   }
 
   async close(): Promise<void> {

@@ -1,3 +1,4 @@
+import { isStaying } from '../../access/move-store.ts';
 import type { VectorFacts } from '../../index/index-store.ts';
 import { isInProgress } from '../../jobs/state-store.ts';
 import type { Sql } from '../../platform/postgres.ts';
@@ -129,7 +130,7 @@ const DEFERRED_AGAIN_MS = 10 * 60_000;
 export async function selectDeferredBuckets(sql: Sql, bucketId: string | null): Promise<DeferredBucket[]> {
   const rows = await sql`
     SELECT id, org_id, name FROM buckets
-    WHERE deleting_at IS NULL ${bucketId === null ? sql`` : sql`AND id = ${bucketId}`}
+    WHERE deleting_at IS NULL AND ${isStaying(sql, 'org_id')} ${bucketId === null ? sql`` : sql`AND id = ${bucketId}`}
       AND EXISTS (SELECT 1 FROM documents WHERE bucket_id = buckets.id AND keyword_only AND status = 'ready')
       AND NOT EXISTS (SELECT 1 FROM jobs WHERE jobs.bucket_id = buckets.id AND kind = 'reindex'
         AND status IN ('failed', 'cancelled')

@@ -1,6 +1,8 @@
 import { z } from 'zod';
+import { KEY_PREFIX } from '../../access/api-key-format.ts';
 import { ROLES, SCOPES } from '../../access/caller.ts';
 import { KeyLimits } from '../../access/key-limits.ts';
+import { setKeyPrefix } from '../../access/key-prefix.ts';
 import {
   type CreatedApiKey,
   createKey,
@@ -16,7 +18,7 @@ import { issueToken, revokeToken as revokeOneToken, revokeUserTokens } from '../
 import { resolveKeyLimits } from '../../appliance/key-limits.ts';
 import { parseDuration } from '../../platform/duration.ts';
 import { listPage } from '../list-page.ts';
-import { forOrganization } from '../operation.ts';
+import { forInstallation, forOrganization } from '../operation.ts';
 
 export const create = forOrganization(
   z.object({
@@ -124,3 +126,11 @@ function viewOf({ apiKey, key }: CreatedApiKey) {
   const { id, name, org_id, scopes, auth_level, limits, expires_at } = apiKey;
   return { id, key: key.reveal(), name, org_id, scopes, auth_level, limits, expires_at };
 }
+
+/** Set the first characters of the ids of new keys. The output also has the previous ones. */
+export const setPrefix = forInstallation(
+  z.object({
+    prefix: z.string().regex(KEY_PREFIX, 'must be one to three letters and digits').nullable(),
+  }),
+  async ({ prefix }, { appliance, actor }) => ({ prefix, ...(await setKeyPrefix(appliance.sql, actor, prefix)) }),
+);

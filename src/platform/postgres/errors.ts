@@ -1,5 +1,5 @@
 import postgres from 'postgres';
-import { AppError, dependencyDown, invalidRequest } from '../errors.ts';
+import { AppError, dependencyDown, invalidRequest, organizationMoving } from '../errors.ts';
 import { CLOSED_UNANSWERED } from './dial.ts';
 import { isCanceled, queryTimeout } from './query-limit.ts';
 
@@ -64,13 +64,15 @@ const UNAVAILABLE_CLASSES = new Set([
 const CONTENTION_STATES = new Set(['40001', '40P01', '55P03']); // serialization failure, deadlock, lock not available
 /** SQLSTATE of U+0000 in text (character_not_in_repertoire) and in jsonb (untranslatable_character). */
 const NOT_STORABLE_STATES = new Set(['22021', '22P05']);
+/** SQLSTATE of `refuse_while_moving` in the migrations. */
+const MOVING_STATE = 'SVMOV';
 const REFUSED_STATES = new Set(['28000', '28P01', '3D000']); // login, password, no such database
 
 /**
  * Convert an error of postgres.js into an AppError if its cause is the state of the database, not a fault of ours:
  * `postgres_unavailable` (503), `postgres_contention` (503, retry at once), `postgres_refused` (503, wrong settings),
- * `query_timeout` (503). If a caller sent U+0000, the AppError is `text_not_storable` (400). Return any other error
- * unchanged.
+ * `query_timeout` (503). If the organization is being moved, the AppError is `organization_moving` (503), and if a
+ * caller sent U+0000, `text_not_storable` (400). Return any other error unchanged.
  */
 export function mapPostgresError(error: unknown): unknown {
   if (error instanceof AppError) return error;
@@ -91,6 +93,7 @@ export function mapPostgresError(error: unknown): unknown {
     if (REFUSED_STATES.has(error.code)) {
       return refused('PostgreSQL refused the login: check user, password and database name in DATABASE_URL', error);
     }
+    if (error.code === MOVING_STATE) return organizationMoving(error);
     if (isCanceled(error)) return queryTimeout(null, error);
     if (NOT_STORABLE_STATES.has(error.code))
       return invalidRequest('text must not contain U+0000', null, 'text_not_storable');
@@ -133,9 +136,11 @@ export function isConnectionLoss(error: unknown): boolean {
  */
 export function mayHaveCommitted(error: unknown): boolean {
   const known = mapPostgresError(error);
-  return known instanceof AppError && known.status >= 500 && known.code !== 'postgres_contention';
+  return known instanceof AppError && known.status >= 500 && !UNCHANGED.has(known.code);
 }
 
+/** Codes of `mapPostgresError` for refusals of a transaction, which has changed nothing. */
+const UNCHANGED = new Set(['postgres_contention', 'organization_moving']);
 /** Codes of `mapPostgresError` for a PostgreSQL that did not answer. */
 const UNANSWERED = new Set(['postgres_unavailable', 'query_timeout']);
 

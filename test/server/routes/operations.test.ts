@@ -96,6 +96,7 @@ describe('operations', () => {
       bodyMemory: new BodyMemory(64 * 1024 * 1024),
       replyMemory: new ReplyMemory(),
       threads: noThreads,
+      moving: { requireStaying: async () => undefined },
       failedLogins: noBrake,
       unreadBodies: noRefusalBrake,
       capacity: enoughCapacity(),

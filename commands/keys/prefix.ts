@@ -1,0 +1,26 @@
+import { Args, Flags } from '@oclif/core';
+import { BaseCommand } from '../../src/cli/base-command.ts';
+
+export default class KeysPrefix extends BaseCommand {
+  static override setsUp = false;
+  static override description =
+    'Let the ids of new API keys begin with some characters, by which a proxy finds this installation among several.\n' +
+    'Present keys stay as they are.';
+  static override examples = ['<%= config.bin %> keys prefix b01', '<%= config.bin %> keys prefix --none --json'];
+  static override args = {
+    prefix: Args.string({ description: 'one to three letters and digits', ignoreStdin: true }),
+  };
+  static override flags = { none: Flags.boolean({ description: 'use no prefix from now on', env: 'SERVICE_NONE' }) };
+
+  async run(): Promise<unknown> {
+    const { args, flags } = await this.parse(KeysPrefix);
+    if ((args.prefix === undefined) === !flags.none) this.error('name a prefix, or use --none');
+    const set = await this.call(flags, 'keys.setPrefix', { prefix: args.prefix ?? null }, { prefix: 'PREFIX' });
+    this.log(
+      set.prefix === null
+        ? 'the ids of new keys have no prefix'
+        : `the ids of new keys begin with ${set.prefix} (svc_${set.prefix}…)`,
+    );
+    return set;
+  }
+}

@@ -1,0 +1,74 @@
+import type { Sql, SqlFragment } from '../platform/postgres.ts';
+import type { MoveState, Organization } from './schema.ts';
+
+/** Organization whose row is locked for a change of the state of its move. */
+export interface MovingOrganization extends Pick<Organization, 'id' | 'name' | 'plan'> {
+  readonly state: MoveState | null;
+  /** Export that the state belongs to; null without a state. */
+  readonly moveId: string | null;
+  readonly suspendedAt: Date | null;
+}
+
+/**
+ * Lock an organization until the transaction ends. Unlike other locks of it, this one waits for transactions that have
+ * inserted rows of the organization, and makes later ones wait.
+ */
+export async function lockForMove(tx: Sql, orgId: string): Promise<MovingOrganization | null> {
+  const [row] = await tx`
+    SELECT id, name, plan, move_state, move_id, suspended_at FROM organizations WHERE id = ${orgId} FOR UPDATE`;
+  if (!row) return null;
+  return {
+    id: row['id'] as string,
+    name: row['name'] as string,
+    plan: row['plan'] as Organization['plan'],
+    state: row['move_state'] as MoveState | null,
+    moveId: row['move_id'] as string | null,
+    suspendedAt: row['suspended_at'] as Date | null,
+  };
+}
+
+/** Set the state of a locked organization that it has while it is served here. */
+export async function updateMoveState(
+  tx: Sql,
+  orgId: string,
+  move: { readonly state: 'draining' | 'moving'; readonly id: string } | null,
+): Promise<void> {
+  await tx`
+    UPDATE organizations SET move_state = ${move?.state ?? null}, move_id = ${move?.id ?? null} WHERE id = ${orgId}`;
+}
+
+/** End serving a locked organization. All its credentials are refused, as if it were suspended. */
+export async function markMoved(tx: Sql, orgId: string): Promise<void> {
+  await tx`
+    UPDATE organizations SET move_state = 'moved', suspended_before = suspended_at,
+      suspended_at = coalesce(suspended_at, now())
+    WHERE id = ${orgId}`;
+}
+
+/** Serve a locked organization again that was marked as moved. */
+export async function markTakenBack(tx: Sql, orgId: string): Promise<void> {
+  await tx`
+    UPDATE organizations SET move_state = NULL, move_id = NULL, suspended_at = suspended_before, suspended_before = NULL
+    WHERE id = ${orgId}`;
+}
+
+/** Begin to serve a locked organization that has arrived. */
+export async function markArrived(tx: Sql, orgId: string, suspendedAt: Date | null): Promise<void> {
+  await tx`
+    UPDATE organizations SET move_state = NULL, move_id = NULL, suspended_at = ${suspendedAt} WHERE id = ${orgId}`;
+}
+
+/** Return the states of the organizations that move, by their ids. */
+export async function selectMoveStates(sql: Sql): Promise<ReadonlyMap<string, MoveState>> {
+  const rows = await sql<{ id: string; state: MoveState }[]>`
+    SELECT id, move_state AS state FROM organizations WHERE move_state IS NOT NULL`;
+  return new Map(rows.map(({ id, state }) => [id, state]));
+}
+
+/**
+ * Return a condition on a column with the id of an organization: it is not being moved. PostgreSQL reads the few that
+ * are once for a statement.
+ */
+export function isStaying(sql: Sql, column: string): SqlFragment {
+  return sql`${sql(column)} <> ALL (ARRAY(SELECT id FROM organizations WHERE move_state IS NOT NULL))`;
+}

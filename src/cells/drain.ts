@@ -1,0 +1,92 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { lockForMove, updateMoveState } from '../access/move-store.ts';
+import { STATES_KEPT_MS } from '../access/moving-organizations.ts';
+import { AppError, notFound } from '../platform/errors.ts';
+import { inTransaction, type Sql } from '../platform/postgres.ts';
+import { countWork, hasPassed, nextTransaction, requeueJobs } from './drain-store.ts';
+import type { MoveContext, MoveOptions } from './move-context.ts';
+
+/** Time in which every process learns that the organization moves, and its short requests end. */
+export const LEARNED_MS = 4 * STATES_KEPT_MS;
+const POLL_MS = 200;
+/** Longest time for which transactions of other requests may hold up the export. */
+const PASSED_MS_MAX = 120_000;
+
+/** Figures of an organization that has come to rest. */
+interface Drained {
+  /** Jobs in progress that were put back into the queue. */
+  readonly requeued: number;
+}
+
+/**
+ * Make an organization read-only. First no changes are accepted and no jobs start, and those in progress end, for at
+ * most `waitMs`; the others return to the queue. Then the database refuses changes, and those that it has accepted end.
+ * A call after an interruption continues.
+ * @throws AppError `organization_busy` (503); the reason of the signal
+ */
+export async function drain(
+  { sql, direct }: Pick<MoveContext, 'sql' | 'direct'>,
+  { orgId, moveId, waitMs }: { readonly orgId: string; readonly moveId: string; readonly waitMs: number },
+  options: Pick<MoveOptions, 'signal' | 'onProgress'>,
+): Promise<Drained> {
+  const { signal } = options;
+  const isNew = await inTransaction(sql, async (tx) => {
+    const { state } = await lockOrganization(tx, orgId);
+    if (state === null) await updateMoveState(tx, orgId, { state: 'draining', id: moveId });
+    return state !== 'moving';
+  });
+  if (isNew) {
+    // Processes read the states from time to time.
+    await delay(LEARNED_MS, undefined, { signal });
+    await waitForWork(sql, orgId, waitMs, options);
+  }
+  await inTransaction(sql, async (tx) => {
+    await lockOrganization(tx, orgId);
+    await updateMoveState(tx, orgId, { state: 'moving', id: moveId });
+  });
+  // In a transaction of its own: workers lock a job before the organization.
+  const requeued = await requeueJobs(sql, orgId);
+  await waitForTransactions(direct, signal);
+  return { requeued };
+}
+
+async function lockOrganization(tx: Sql, orgId: string) {
+  const organization = await lockForMove(tx, orgId);
+  if (organization === null) throw notFound('organization', orgId);
+  return organization;
+}
+
+async function waitForWork(
+  sql: Sql,
+  orgId: string,
+  waitMs: number,
+  { signal, onProgress }: Pick<MoveOptions, 'signal' | 'onProgress'>,
+): Promise<void> {
+  const untilMs = performance.now() + waitMs;
+  let most = 0;
+  for (;;) {
+    const { jobs, runs } = await countWork(sql, orgId);
+    most = Math.max(most, jobs + runs);
+    onProgress?.({ phase: 'jobs', done: most - jobs - runs, total: most });
+    if (jobs + runs === 0 || performance.now() >= untilMs) return;
+    await delay(POLL_MS, undefined, { signal });
+  }
+}
+
+/** Wait until every transaction that may have begun before the database refuses changes has ended. */
+export async function waitForTransactions(direct: Sql, signal: AbortSignal): Promise<void> {
+  const untilMs = performance.now() + PASSED_MS_MAX;
+  const next = await nextTransaction(direct);
+  while (!(await hasPassed(direct, next))) {
+    if (performance.now() >= untilMs) {
+      throw new AppError({
+        code: 'organization_busy',
+        status: 503,
+        message:
+          'transactions that began before the export do not end; find them in pg_stat_activity, and run the command again, which continues',
+        retryable: true,
+      });
+    }
+    await delay(POLL_MS, undefined, { signal });
+  }
+}

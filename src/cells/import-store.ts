@@ -1,0 +1,224 @@
+import type { Readable } from 'node:stream';
+import { copyInto } from '../backup/restore-store.ts';
+import type { Sql, SqlFragment } from '../platform/postgres.ts';
+import { rowsOf } from './rows-store.ts';
+import type { Needs, TableFile } from './schema.ts';
+import type { MovedTable } from './tables.ts';
+
+/** Import of an organization, and how far it is. */
+export interface ImportRecord {
+  readonly moveId: string;
+  readonly orgId: string;
+  /** Number that is added to the ids of generations. */
+  readonly generationOffset: number;
+  readonly hasRows: boolean;
+  readonly hasObjects: boolean;
+  readonly rebuilt: readonly string[];
+  readonly leftOut: readonly string[];
+  readonly isVerified: boolean;
+  readonly isActivated: boolean;
+}
+
+/** Find an import by the id of its move or of its organization. */
+export async function findImport(
+  sql: Sql,
+  by: { readonly moveId: string } | { readonly orgId: string },
+): Promise<ImportRecord | null> {
+  const [row] = await sql`
+    SELECT move_id, org_id, generation_offset, rows_at, objects_at, rebuilt, left_out, verified_at, activated_at
+    FROM organization_imports
+    WHERE ${'moveId' in by ? sql`move_id = ${by.moveId}` : sql`org_id = ${by.orgId}`}`;
+  if (!row) return null;
+  return {
+    moveId: row['move_id'] as string,
+    orgId: row['org_id'] as string,
+    generationOffset: Number(row['generation_offset']),
+    hasRows: row['rows_at'] !== null,
+    hasObjects: row['objects_at'] !== null,
+    rebuilt: row['rebuilt'] as string[],
+    leftOut: row['left_out'] as string[],
+    isVerified: row['verified_at'] !== null,
+    isActivated: row['activated_at'] !== null,
+  };
+}
+
+/** Insert the record of an import that begins. An earlier one of the organization, which has left again, ends. */
+export async function insertImport(
+  tx: Sql,
+  { moveId, orgId, generationOffset }: Pick<ImportRecord, 'moveId' | 'orgId' | 'generationOffset'>,
+): Promise<void> {
+  await tx`DELETE FROM organization_imports WHERE org_id = ${orgId}`;
+  await tx`
+    INSERT INTO organization_imports (move_id, org_id, generation_offset)
+    VALUES (${moveId}, ${orgId}, ${generationOffset})`;
+}
+
+/** Record that a step of an import is done. */
+export async function markStep(
+  sql: Sql,
+  moveId: string,
+  step: 'rows_at' | 'objects_at' | 'verified_at' | 'activated_at',
+): Promise<void> {
+  await sql`UPDATE organization_imports SET ${sql(step)} = now() WHERE move_id = ${moveId}`;
+}
+
+/** Record that the index of a bucket is built. */
+export async function markBucketBuilt(
+  sql: Sql,
+  moveId: string,
+  { bucketId, leftOut }: { readonly bucketId: string; readonly leftOut: readonly string[] },
+): Promise<void> {
+  await sql`
+    UPDATE organization_imports SET rebuilt = rebuilt || ${bucketId}::text,
+      left_out = left_out || ${sql.array([...leftOut])}::text[]
+    WHERE move_id = ${moveId}`;
+}
+
+/** Record that the index of a bucket must be built again. */
+export async function forgetBuilt(sql: Sql, moveId: string, bucketId: string): Promise<void> {
+  await sql`UPDATE organization_imports SET rebuilt = array_remove(rebuilt, ${bucketId}) WHERE move_id = ${moveId}`;
+}
+
+/**
+ * Take `count` consecutive ids of generations. Return the id before the first of them. PostgreSQL makes other users of
+ * the sequence wait from ALTER SEQUENCE until the transaction ends (its manual, ALTER SEQUENCE, notes).
+ */
+export async function reserveGenerations(tx: Sql, count: number): Promise<number> {
+  await tx`ALTER SEQUENCE document_generations INCREMENT BY 1`;
+  const [row] = await tx<{ last: number }[]>`SELECT last_value::bigint AS last FROM document_generations`;
+  const last = Number(row?.last ?? 0);
+  await tx`SELECT setval('document_generations', ${last + count + 1})`;
+  return last;
+}
+
+/** Return the name of the temporary table with the arriving rows of a table. */
+const staged = (table: string) => `arriving_${table}`;
+
+/** Copy arriving rows into a temporary table, which the end of the transaction drops. */
+export async function stageRows(
+  tx: Sql,
+  { table, columns }: Pick<TableFile, 'table' | 'columns'>,
+  rows: Readable,
+): Promise<void> {
+  await tx`
+    CREATE TEMPORARY TABLE ${tx(staged(table))} ON COMMIT DROP AS SELECT ${tx([...columns])} FROM ${tx(table)} LIMIT 0`;
+  await copyInto(tx, { table: staged(table), columns }, rows);
+}
+
+/** Fill in an encrypted value of an arriving row. Return false if there is no such row. */
+export async function fillSealed(
+  tx: Sql,
+  { table, column, row }: { readonly table: string; readonly column: string; readonly row: Record<string, string> },
+  sealed: Buffer,
+): Promise<boolean> {
+  const conditions = Object.entries(row).map(([name, value]) => tx`${tx(name)}::text = ${value}`);
+  const all = conditions.reduce((left, right) => tx`${left} AND ${right}`);
+  const { count } = await tx`UPDATE ${tx(staged(table))} SET ${tx(column)} = ${sealed} WHERE ${all}`;
+  return count === 1;
+}
+
+/** Set the pepper of the arriving API keys that the source has made itself. */
+export async function fillPepper(tx: Sql, sealedPepper: Buffer): Promise<void> {
+  await tx`UPDATE ${tx(staged('api_keys'))} SET sealed_pepper = ${sealedPepper} WHERE sealed_pepper IS NULL`;
+}
+
+/** Values of the target for arriving rows. */
+export interface Arrival {
+  readonly orgId: string;
+  readonly moveId: string;
+  readonly name: string;
+  readonly generationOffset: number;
+  /** Versions of maps of the target by those of the source. */
+  readonly mapVersions: Readonly<Record<string, number>>;
+}
+
+/** Insert the staged rows of a table that belong to the organization. Return their number. */
+export async function insertStaged(
+  tx: Sql,
+  { table, columns }: Pick<TableFile, 'table' | 'columns'>,
+  moved: MovedTable,
+  arrival: Arrival,
+): Promise<number> {
+  const own = VALUES[table]?.(tx, arrival) ?? {};
+  const inserted = [...new Set([...columns, ...Object.keys(own)])];
+  const values = inserted.map((column) => own[column] ?? tx`${tx(column)}`);
+  const list = values.reduce((left, right) => tx`${left}, ${right}`);
+  const { count } = await tx`
+    INSERT INTO ${tx(table)} (${tx(inserted)}) SELECT ${list} FROM ${tx(staged(table))}
+    WHERE ${rowsOf(tx, moved, tx`${arrival.orgId}`)} ${moved.orderedBy === undefined ? tx`` : tx`ORDER BY ctid`}`;
+  return count;
+}
+
+type Values = (tx: Sql, arrival: Arrival) => Readonly<Record<string, SqlFragment>>;
+
+/** Values that differ from those of the source, by table and column. */
+const VALUES: Readonly<Record<string, Values>> = {
+  organizations: (tx, { moveId, name }) => ({
+    name: tx`${name}`,
+    // It is suspended until it is activated, so that nothing of it is served or sent.
+    suspended_at: tx`now()`,
+    suspended_before: tx`NULL::timestamptz`,
+    move_state: tx`'arriving'`,
+    move_id: tx`${moveId}`,
+    arrived_at: tx`now()`,
+  }),
+  users: (tx) => ({ account_id: tx`NULL::text` }),
+  documents: (tx, { generationOffset }) => ({
+    active_generation: tx`active_generation + ${generationOffset}::bigint`,
+    stored_generation: tx`stored_generation + ${generationOffset}::bigint`,
+  }),
+  generations: (tx, { generationOffset, mapVersions }) => ({
+    id: tx`id + ${generationOffset}::bigint`,
+    replaces: tx`replaces + ${generationOffset}::bigint`,
+    artifact_key: tx`
+      regexp_replace(artifact_key, '/chunks-' || id || '$', '/chunks-' || id + ${generationOffset}::bigint)`,
+    map_version: tx`(${tx.json(mapVersions)}::jsonb ->> map_version::text)::bigint`,
+  }),
+  jobs: (tx, { generationOffset }) => ({ generation: tx`generation + ${generationOffset}::bigint` }),
+  // No table of the index exists yet. A reader would wait for the version of the source.
+  index_tables: (tx) => ({ version: tx`0`, table_name: tx`NULL::text`, deleted_since: tx`NULL::timestamptz` }),
+};
+
+/** Find the versions of the maps of the target that are those of the source, by the versions of the source. */
+export async function selectMapVersions(sql: Sql, maps: Needs['maps']): Promise<Record<string, number>> {
+  const versions: Record<string, number> = {};
+  for (const { version, space, model, sha256 } of maps) {
+    const [row] = await sql`
+      SELECT version FROM projection_maps
+      WHERE space_id = ${space} AND model = ${model} AND sha256 = decode(${sha256}, 'hex') ORDER BY version DESC LIMIT 1`;
+    if (row) versions[version] = Number(row['version']);
+  }
+  return versions;
+}
+
+/** Number of chunks of each live generation of a bucket that has any. */
+export async function selectLiveChunks(sql: Sql, orgId: string, bucketId: string): Promise<Map<number, number>> {
+  const rows = await sql`
+    SELECT g.id, g.chunks_count FROM documents d JOIN generations g ON g.id = d.active_generation
+    WHERE d.org_id = ${orgId} AND d.bucket_id = ${bucketId} AND d.status <> 'deleting' AND g.chunks_count > 0`;
+  return new Map(rows.map((row) => [Number(row['id']), row['chunks_count'] as number]));
+}
+
+/** Find the live generations of documents. */
+export async function selectGenerationsOf(sql: Sql, orgId: string, documentIds: readonly string[]): Promise<number[]> {
+  const rows = await sql`
+    SELECT active_generation AS id FROM documents
+    WHERE org_id = ${orgId} AND id = ANY(${sql.array([...documentIds])}::text[]) AND active_generation IS NOT NULL`;
+  return rows.map((row) => Number(row['id']));
+}
+
+/** Count the documents that searches of an organization find, and their chunks. */
+export async function countLive(sql: Sql, orgId: string): Promise<{ documents: number; chunks: number }> {
+  const [row] = await sql`
+    SELECT count(*)::int AS documents, coalesce(sum(g.chunks_count), 0)::bigint AS chunks
+    FROM documents d JOIN generations g ON g.id = d.active_generation
+    WHERE d.org_id = ${orgId} AND d.status <> 'deleting'`;
+  return { documents: row?.['documents'] as number, chunks: Number(row?.['chunks']) };
+}
+
+/** List the rows of other organizations with values that only one row of an installation can have. */
+export async function selectTaken(sql: Sql, orgId: string, keyIds: readonly string[]): Promise<string[]> {
+  const rows = await sql<{ id: string }[]>`
+    SELECT id FROM api_keys WHERE id = ANY(${sql.array([...keyIds])}::text[]) AND org_id <> ${orgId} LIMIT 20`;
+  return rows.map(({ id }) => id);
+}

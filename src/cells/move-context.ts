@@ -1,0 +1,69 @@
+import { lockForMove, type MovingOrganization } from '../access/move-store.ts';
+import type { BackupTarget } from '../backup/target.ts';
+import { AppError, notFound } from '../platform/errors.ts';
+import type { Objects } from '../platform/objects/objects.ts';
+import { inTransaction, type Sql, withAdvisoryLock } from '../platform/postgres.ts';
+import type { KeyRing } from '../platform/secret-key.ts';
+import type { ExportKey } from './export-key.ts';
+
+/** Parts of an installation that moves of organizations need. */
+export interface MoveContext {
+  readonly sql: Sql;
+  /** Connection pool for advisory locks and snapshots; must not go through a transaction pooler. */
+  readonly direct: Sql;
+  readonly objects: Objects;
+  readonly keyRing: Pick<KeyRing, 'apiKeyPepper' | 'encryption'>;
+  readonly installationId: string;
+  /** Folder of the migrations. */
+  readonly migrations: string;
+}
+
+/** Step of a move, with the number of finished items. */
+export interface MoveStep {
+  readonly phase: 'jobs' | 'rows' | 'files' | 'checking' | 'index';
+  readonly done: number;
+  /** Null if unknown. */
+  readonly total: number | null;
+}
+
+export interface MoveOptions {
+  /** Place of the export. */
+  readonly place: BackupTarget;
+  readonly key: ExportKey;
+  /** Name of the operator in the audit log. */
+  readonly actor: string;
+  readonly signal: AbortSignal;
+  readonly onProgress?: (step: MoveStep) => void;
+}
+
+/** Read an organization with the state of its move. @throws AppError `organization_not_found` (404) */
+export async function readMoving(sql: Sql, orgId: string): Promise<MovingOrganization> {
+  const organization = await inTransaction(sql, (tx) => lockForMove(tx, orgId));
+  if (organization === null) throw notFound('organization', orgId);
+  return organization;
+}
+
+/**
+ * Run `fn` while no other process of the installation moves the organization.
+ * @throws AppError `move_running` (409) at once if another process does
+ */
+export async function withMoveLock<T>(
+  { direct }: Pick<MoveContext, 'direct'>,
+  orgId: string,
+  signal: AbortSignal,
+  fn: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  try {
+    return await withAdvisoryLock(direct, `move/${orgId}`, (_stillHeld, lost) => fn(AbortSignal.any([signal, lost])), {
+      signal,
+      waits: false,
+    });
+  } catch (error) {
+    if (!(error instanceof AppError) || error.code !== 'lock_held') throw error;
+    throw new AppError({
+      code: 'move_running',
+      status: 409,
+      message: 'another process is moving this organization; wait until it is done, or stop it',
+    });
+  }
+}
