@@ -2,8 +2,8 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { openTestApi, type TestApi } from '../support/api.ts';
 import { until } from '../support/until.ts';
 
-// Requests as two applications send them, recorded between the applications and the service (docs/clients/open-webui.md,
-// docs/clients/n8n.md). The applications themselves are not needed.
+// Requests as two applications send them, recorded between them and the service while the steps of their pages
+// (docs/clients/open-webui.md, docs/clients/n8n.md) were followed. The applications themselves are not needed.
 
 /** Headers of Open WebUI 0.12.4. */
 const OPEN_WEBUI = {

@@ -156,7 +156,7 @@ network_config_dir = "${folder}/networks"
   symlinkSync(pathOf('podman'), path.join(folder, 'docker'));
 }
 
-/** Return the command that makes an image like node:24-bookworm-slim from a clean Debian, and this host's Node.js and npm. */
+/** Return the command that makes an image like the default base: a clean Debian with this host's Node.js and npm. */
 async function baseCommand(folder: string): Promise<string> {
   const contexts = {
     debian: await debianRoot(),
