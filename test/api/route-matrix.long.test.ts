@@ -21,7 +21,7 @@ import { until } from '../support/until.ts';
 // from the route table: a route without a request in test/support/route-matrix.ts fails.
 const OF_ORGANIZATION: Scope[] = SCOPES.filter((scope) => scope !== 'platform_admin');
 /** Requests of each route of which none may stay in memory. */
-const REPEATED = 10;
+const REPEATED = 5;
 const NAMES = ['above-level', 'of-sales', 'of-board', 'open'] as const;
 
 let test: TestApi;

@@ -18,7 +18,7 @@ import { until } from '../support/until.ts';
 // route is tested without being named here.
 
 const MIB = 1024 * 1024;
-const PARALLEL = 40;
+const PARALLEL = 24;
 /** Memory of the server for one unread answer, whatever its size. */
 const BYTES_OF_ONE_MAX = 5 * MIB;
 const ANSWERED_WITHIN_MS = 60_000;
