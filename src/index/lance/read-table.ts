@@ -1,8 +1,13 @@
 import type { Table } from '@lancedb/lancedb';
+import { mapYielding } from '../../platform/map-yielding.ts';
 import { INDEX_DIMENSIONS } from '../../projection/resize.ts';
 import type { Candidate, ChunkTokens, IndexedChunk, IndexedGeneration, StoredChunk } from '../chunk-index.ts';
 import { quoteId } from '../quote-id.ts';
 import { membership } from './legs.ts';
+
+const CHUNK_COLUMNS = ['chunk_id', 'document_id', 'generation', 'chunk_index', 'text', 'vector'] as const;
+/** Rows that are converted without yielding to the event loop, in less than 2 ms. */
+const ROWS_AT_ONCE = 50;
 
 /** Read the first chunks of documents. The result may include chunks of older generations. */
 export async function readChunks(
@@ -20,20 +25,20 @@ export async function readChunks(
   const rows = await table
     .query()
     .where(`chunk_index < ${perDocument} AND ${membership(documentIds)}`)
-    .select(['chunk_id', 'document_id', 'generation', 'chunk_index', 'text', 'vector'])
+    .select([...CHUNK_COLUMNS])
     .limit(limit)
     .toArrow();
-  return Array.from({ length: rows.numRows }, (_, row) => {
-    const value = (column: string) => rows.getChild(column)?.get(row);
-    return {
-      chunkId: value('chunk_id') as string,
-      documentId: value('document_id') as string,
-      generation: Number(value('generation')),
-      chunkIndex: Number(value('chunk_index')),
-      text: value('text') as string,
-      vector: Float32Array.from((value('vector') as { toArray(): ArrayLike<number> }).toArray()),
-    };
-  });
+  const columns = new Map(CHUNK_COLUMNS.map((name) => [name, rows.getChild(name)]));
+  const value = (name: (typeof CHUNK_COLUMNS)[number], row: number): unknown => columns.get(name)?.get(row);
+  const numbers = Array.from({ length: rows.numRows }, (_, row) => row);
+  return mapYielding(numbers, ROWS_AT_ONCE, (row) => ({
+    chunkId: String(value('chunk_id', row)),
+    documentId: String(value('document_id', row)),
+    generation: Number(value('generation', row)),
+    chunkIndex: Number(value('chunk_index', row)),
+    text: String(value('text', row)),
+    vector: Float32Array.from((value('vector', row) as { toArray(): ArrayLike<number> }).toArray()),
+  }));
 }
 
 /**
