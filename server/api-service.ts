@@ -121,7 +121,7 @@ const RUNS = { runningMax: 16, runningOfOneMax: 4, waitingOfOneMax: 100 };
  * Limits on the large replies of vectors being rendered. On one thread, one after the other is as fast as all at once,
  * and only one holds its memory.
  */
-const RENDERS = { runningMax: 2, runningOfOneMax: 1, waitingOfOneMax: 10_000 };
+const RENDERS = { runningMax: 2, runningOfOneMax: 1, waitingOfOneMax: 1_000 };
 
 /** Limits on the maps of buckets in progress. Each has a thread of its own for up to half a second. */
 const MAPS = { runningMax: 2, runningOfOneMax: 1, waitingOfOneMax: 20 };
@@ -130,8 +130,8 @@ const MAPS = { runningMax: 2, runningOfOneMax: 1, waitingOfOneMax: 20 };
 const REHEARSALS = { runningMax: 4, runningOfOneMax: 1, waitingOfOneMax: 4 };
 
 /**
- * Operations that applications offer to language models, with what the model is told about them. All of them read, and
- * need no more than the scope `search`.
+ * Operations that applications offer to language models, with the description that the model reads. They change nothing
+ * and need the scope `search` only.
  */
 const TOOL_OPERATIONS: ReadonlyMap<string, string> = new Map([
   [

@@ -1,5 +1,5 @@
 import { findTruncated } from '../index/lance/find-truncated.ts';
-import { startDeadline } from '../platform/deadline.ts';
+import { runWithin } from '../platform/deadline.ts';
 import { AppError } from '../platform/errors.ts';
 import type { Objects } from '../platform/objects/objects.ts';
 import { probeObjects } from '../platform/objects/probe-objects.ts';
@@ -81,17 +81,14 @@ async function examineParts(parts: Parts, truncated: number): Promise<Readiness>
   const checks: Record<string, string> = {};
   const latency_ms: Record<string, number> = {};
   const check = async (name: string, probe: (signal: AbortSignal) => Promise<unknown>, into = checks) => {
-    const deadline = startDeadline(PROBE_MS_MAX);
-    const { signal } = deadline;
     const startedMs = performance.now();
     try {
-      await Promise.race([probe(signal), rejectOnAbort(signal)]);
+      await runWithin(PROBE_MS_MAX, undefined, probe);
       into[name] = 'ok';
       latency_ms[name] = Math.round((performance.now() - startedMs) * 10) / 10;
     } catch (error) {
-      into[name] = error instanceof AppError ? error.message : signal.aborted ? 'does not answer' : 'fails';
-    } finally {
-      deadline.clear();
+      const isLate = (error as Error).name === 'TimeoutError';
+      into[name] = error instanceof AppError ? error.message : isLate ? 'does not answer' : 'fails';
     }
   };
   const others: Record<string, string> = {};
@@ -112,10 +109,4 @@ async function examineParts(parts: Parts, truncated: number): Promise<Readiness>
   if (truncated > 0) checks['index_files'] = 'some are truncated; "service doctor" names their buckets';
   const isDegraded = Object.values(checks).some((state) => state !== 'ok');
   return { status: isDegraded ? 'degraded' : 'ok', checks, latency_ms };
-}
-
-function rejectOnAbort(signal: AbortSignal): Promise<never> {
-  return new Promise((_, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
-  });
 }

@@ -8,7 +8,7 @@ import { inTransaction } from '../platform/postgres.ts';
 import { insertTables, stageSealed, stageTables } from './import-organization.ts';
 import { findImport, markStep } from './import-store.ts';
 import { damaged, findRelease, readManifest } from './layout.ts';
-import { type MoveContext, type MoveOptions, withMoveLock } from './move-context.ts';
+import { type MoveContext, type MoveOptions, readMoving, withMoveLock } from './move-context.ts';
 import type { Manifest, Release } from './schema.ts';
 import { MOVED_LAST } from './tables.ts';
 
@@ -45,7 +45,9 @@ export async function activateOrganization(
       );
     }
     const release = await waitForRelease(own, manifest, waitMs);
-    const name = record.isActivated ? manifest.organization.name : await activate(context, own, manifest, release);
+    if (!record.isActivated) await activate(context, own, manifest, release);
+    // The import may have given it another name.
+    const { name } = await readMoving(context.sql, manifest.organization.id);
     return {
       move_id: manifest.move_id,
       organization: { id: manifest.organization.id, name },
@@ -79,14 +81,14 @@ async function activate(
   options: MoveOptions,
   manifest: Manifest,
   release: Release,
-): Promise<string> {
+): Promise<void> {
   const { place, actor, signal } = options;
   const { id: orgId } = manifest.organization;
   const moveId = manifest.move_id;
   const faults = await checkLineFiles(place, [...release.tables, release.sealed], signal);
   if (faults.length > 0) throw damaged(place, faults);
   const arrival = { orgId, moveId, name: manifest.organization.name, generationOffset: 0, mapVersions: {} };
-  return inTransaction(direct, async (tx) => {
+  await inTransaction(direct, async (tx) => {
     await prepareCopy(tx);
     const organization = await lockForMove(tx, orgId);
     if (organization?.state !== 'arriving') {
@@ -98,6 +100,5 @@ async function activate(
     await markArrived(tx, orgId, release.suspended_at === null ? null : new Date(release.suspended_at));
     await markStep(tx, moveId, 'activated_at');
     await recordAudit(tx, { orgId, actor, action: 'organization.activate', target: moveId });
-    return organization.name;
   });
 }

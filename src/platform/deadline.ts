@@ -1,3 +1,5 @@
+import { unlessAborted } from './unless-aborted.ts';
+
 /** Signal that aborts with the caller's signal, or at the deadline. */
 export interface Deadline {
   readonly signal: AbortSignal;
@@ -30,7 +32,12 @@ export function startDeadline(ms: number, parent?: AbortSignal, reason: () => un
   };
 }
 
-/** Run work with a signal that aborts with `parent`, or with a `TimeoutError` after `ms` milliseconds. */
+/**
+ * Run work with a signal that aborts with `parent`, or with a `TimeoutError` after `ms` milliseconds. Work that ignores
+ * its signal may outlast it.
+ *
+ * @throws what `work` throws; the signal's reason once it is aborted
+ */
 export async function runWithin<T>(
   ms: number,
   parent: AbortSignal | undefined,
@@ -38,7 +45,7 @@ export async function runWithin<T>(
 ): Promise<T> {
   const deadline = startDeadline(ms, parent);
   try {
-    return await work(deadline.signal);
+    return await unlessAborted(work(deadline.signal), deadline.signal);
   } finally {
     deadline.clear();
   }

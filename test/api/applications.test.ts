@@ -80,7 +80,7 @@ test('the embeddings node of n8n gets the base64 that it asks for, of one text a
   }
 });
 
-test('a node of n8n that is left on the Responses API is told in the form of OpenAI which API to choose', async () => {
+test('the Responses API answers a node of n8n with an error of OpenAI that names the API to choose', async () => {
   const json = {
     input: [{ type: 'message', role: 'user', content: 'When does the ferry leave?' }],
     model: 'bucket/default',
