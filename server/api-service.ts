@@ -123,8 +123,8 @@ const RUNS = { runningMax: 16, runningOfOneMax: 4, waitingOfOneMax: 100 };
  */
 const RENDERS = { runningMax: 2, runningOfOneMax: 1, waitingOfOneMax: 1_000 };
 
-/** Limits on the maps of buckets in progress. Each has a thread of its own for up to half a second. */
-const MAPS = { runningMax: 2, runningOfOneMax: 1, waitingOfOneMax: 20 };
+/** Limits on the maps of buckets in progress. Each has a thread of the pool for 50 ms, at most for 200 ms. */
+const MAPS = { runningMax: 2, runningOfOneMax: 1, waitingOfOneMax: 4 };
 
 /** Limits on the rehearsals in progress. Each holds vectors of up to 40 MB, mostly while it waits for a model. */
 const REHEARSALS = { runningMax: 4, runningOfOneMax: 1, waitingOfOneMax: 4 };

@@ -35,7 +35,7 @@ export interface ChunkIndex {
   readChunks(
     table: TableVersion,
     options: { readonly documentIds: readonly string[]; readonly perDocument: number; readonly limit: number },
-  ): Promise<StoredChunk[]>;
+  ): Promise<StoredChunks>;
 
   /** Read the terms of the chunks of generations, in any order. */
   readTokens(table: TableVersion, generations: readonly number[]): AsyncIterable<ChunkTokens>;
@@ -189,10 +189,12 @@ export interface ChunkSelection {
 }
 
 /** Chunk that was read from a table. */
-export interface StoredChunk
-  extends Pick<IndexedChunk, 'chunkId' | 'documentId' | 'generation' | 'chunkIndex' | 'text'> {
-  /** Float32Array [1024]. */
-  readonly vector: Float32Array;
+export type StoredChunk = Pick<IndexedChunk, 'chunkId' | 'documentId' | 'generation' | 'chunkIndex' | 'text'>;
+
+export interface StoredChunks {
+  readonly chunks: readonly StoredChunk[];
+  /** Float32Array [n x 1024], row-major, in the order of the chunks. The caller owns it. */
+  readonly vectors: Float32Array<ArrayBuffer>;
 }
 
 export type ChunkTokens = Pick<IndexedChunk, 'generation' | 'chunkIndex' | 'tokens'>;

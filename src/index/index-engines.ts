@@ -9,7 +9,7 @@ import type {
   IndexedGeneration,
   ReadOptions,
   SettleOptions,
-  StoredChunk,
+  StoredChunks,
   TableState,
   TableStatistics,
   TableVersion,
@@ -65,7 +65,7 @@ export class IndexEngines implements ChunkIndex {
   async readChunks(
     table: TableVersion,
     options: { readonly documentIds: readonly string[]; readonly perDocument: number; readonly limit: number },
-  ): Promise<StoredChunk[]> {
+  ): Promise<StoredChunks> {
     return this.#of(table.name).readChunks(table, options);
   }
 

@@ -8,7 +8,8 @@
  * and drops the bodies, in a process of its own: what sharing the cores with the attacker costs. `meanwhile`: p99 until
  * the attack is over. The three are measured in turn, several times, and p99 is that of all searches: in a single attack
  * it would be the fourth worst of some 400. Goal: at most twice the larger of `alone` and `floor`, or 20 ms more.
- * `answers`: statuses that the attacker got. An argument selects attacks by a part of their names.
+ * `answers`: statuses that the attacker got. An argument selects attacks by parts of their names,
+ * separated by commas: attack 11 reads what attack 2 has uploaded.
  */
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
@@ -67,8 +68,8 @@ try {
     body: JSON.stringify({ name: ELSEWHERE }),
   });
   await measureSearches(url, AbortSignal.timeout(ALONE_MS));
-  const wanted = process.argv[2] ?? '';
-  for (const name of Object.keys(ATTACKS)) if (name.includes(wanted)) await measure(name, url);
+  const wanted = (process.argv[2] ?? '').split(',');
+  for (const name of Object.keys(ATTACKS)) if (wanted.some((part) => name.includes(part))) await measure(name, url);
 } finally {
   sink.kill();
   await issuer.close();

@@ -8,7 +8,7 @@ import type {
   IndexedGeneration,
   ReadOptions,
   SettleOptions,
-  StoredChunk,
+  StoredChunks,
   TableState,
   TableStatistics,
   TableVersion,
@@ -60,9 +60,9 @@ export class LanceIndex implements ChunkIndex {
   async readChunks(
     { name, version }: TableVersion,
     options: { readonly documentIds: readonly string[]; readonly perDocument: number; readonly limit: number },
-  ): Promise<StoredChunk[]> {
+  ): Promise<StoredChunks> {
     const table = options.documentIds.length === 0 ? null : await this.tables.openForReading(name, version);
-    return table === null ? [] : readChunks(table, options);
+    return table === null ? { chunks: [], vectors: new Float32Array() } : readChunks(table, options);
   }
 
   async *readTokens({ name, version }: TableVersion, generations: readonly number[]): AsyncIterable<ChunkTokens> {

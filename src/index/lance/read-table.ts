@@ -1,7 +1,7 @@
 import type { Table } from '@lancedb/lancedb';
 import { mapYielding } from '../../platform/map-yielding.ts';
 import { INDEX_DIMENSIONS } from '../../projection/resize.ts';
-import type { Candidate, ChunkTokens, IndexedChunk, IndexedGeneration, StoredChunk } from '../chunk-index.ts';
+import type { Candidate, ChunkTokens, IndexedChunk, IndexedGeneration, StoredChunks } from '../chunk-index.ts';
 import { quoteId } from '../quote-id.ts';
 import { membership } from './legs.ts';
 
@@ -21,7 +21,7 @@ export async function readChunks(
     readonly perDocument: number;
     readonly limit: number;
   },
-): Promise<StoredChunk[]> {
+): Promise<StoredChunks> {
   const rows = await table
     .query()
     .where(`chunk_index < ${perDocument} AND ${membership(documentIds)}`)
@@ -31,14 +31,18 @@ export async function readChunks(
   const columns = new Map(CHUNK_COLUMNS.map((name) => [name, rows.getChild(name)]));
   const value = (name: (typeof CHUNK_COLUMNS)[number], row: number): unknown => columns.get(name)?.get(row);
   const numbers = Array.from({ length: rows.numRows }, (_, row) => row);
-  return mapYielding(numbers, ROWS_AT_ONCE, (row) => ({
-    chunkId: String(value('chunk_id', row)),
-    documentId: String(value('document_id', row)),
-    generation: Number(value('generation', row)),
-    chunkIndex: Number(value('chunk_index', row)),
-    text: String(value('text', row)),
-    vector: Float32Array.from((value('vector', row) as { toArray(): ArrayLike<number> }).toArray()),
-  }));
+  const vectors = new Float32Array(rows.numRows * INDEX_DIMENSIONS);
+  const chunks = await mapYielding(numbers, ROWS_AT_ONCE, (row) => {
+    vectors.set((value('vector', row) as { toArray(): ArrayLike<number> }).toArray(), row * INDEX_DIMENSIONS);
+    return {
+      chunkId: String(value('chunk_id', row)),
+      documentId: String(value('document_id', row)),
+      generation: Number(value('generation', row)),
+      chunkIndex: Number(value('chunk_index', row)),
+      text: String(value('text', row)),
+    };
+  });
+  return { chunks, vectors };
 }
 
 /**

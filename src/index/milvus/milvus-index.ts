@@ -11,7 +11,7 @@ import {
   type IndexedGeneration,
   ReaderGone,
   type ReadOptions,
-  type StoredChunk,
+  type StoredChunks,
   type TableState,
   type TableStatistics,
   type TableVersion,
@@ -103,9 +103,9 @@ export class MilvusIndex implements ChunkIndex {
   async readChunks(
     table: TableVersion,
     options: { readonly documentIds: readonly string[]; readonly perDocument: number; readonly limit: number },
-  ): Promise<StoredChunk[]> {
+  ): Promise<StoredChunks> {
     const isEmpty = options.documentIds.length === 0 || !(await this.#exists(table));
-    return isEmpty ? [] : readChunks(this.#connection, table.name, options);
+    return isEmpty ? { chunks: [], vectors: new Float32Array() } : readChunks(this.#connection, table.name, options);
   }
 
   async *readTokens(table: TableVersion, generations: readonly number[]): AsyncIterable<ChunkTokens> {

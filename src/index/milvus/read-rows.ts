@@ -1,5 +1,12 @@
 import { INDEX_DIMENSIONS } from '../../projection/resize.ts';
-import type { Candidate, ChunkTokens, IndexedChunk, IndexedGeneration, StoredChunk } from '../chunk-index.ts';
+import type {
+  Candidate,
+  ChunkTokens,
+  IndexedChunk,
+  IndexedGeneration,
+  StoredChunk,
+  StoredChunks,
+} from '../chunk-index.ts';
 import { quoteId } from '../quote-id.ts';
 import { SAMPLED_ROWS_MAX, type TableSample } from '../row-samples.ts';
 import { VERSION_KEY } from './collections.ts';
@@ -62,17 +69,19 @@ export async function readChunks(
     perDocument,
     limit,
   }: { readonly documentIds: readonly string[]; readonly perDocument: number; readonly limit: number },
-): Promise<StoredChunk[]> {
+): Promise<StoredChunks> {
   const where = `chunk_index < ${Number(perDocument)} and ${isOfDocuments(documentIds)}`;
   const columns = ['document_id', 'generation', 'chunk_index', 'text', 'vector'];
   const chunks: StoredChunk[] = [];
+  const vectors: number[][] = [];
   for await (const page of readPages(connection, name, { where, columns, pageRows: VECTOR_PAGE_ROWS })) {
     for (const row of page.slice(0, limit - chunks.length)) {
-      chunks.push({ ...keysOf(row), text: joined(row['text']), vector: Float32Array.from(row['vector'] as number[]) });
+      chunks.push({ ...keysOf(row), text: joined(row['text']) });
+      vectors.push(row['vector'] as number[]);
     }
     if (chunks.length >= limit) break;
   }
-  return chunks;
+  return { chunks, vectors: Float32Array.from(vectors.flat()) };
 }
 
 /** Read the terms of the chunks of generations. */

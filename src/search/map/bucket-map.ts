@@ -66,9 +66,11 @@ export async function mapBucket(
 ): Promise<BucketMap> {
   const { bucketId, indexTable } = await findBucketIndex(sql, caller, bucketRef);
   const { documents, all } = await sampleDocuments(sql, caller, bucketId, sampleMax);
-  const chunks =
-    indexTable === null || documents.length === 0 ? [] : await readSample(index, indexTable, documents, sampleMax);
-  const { points, explained } = await project(threads, chunks, signal);
+  const { chunks, vectors } =
+    indexTable === null || documents.length === 0
+      ? { chunks: [], vectors: new Float32Array() }
+      : await readSample(index, indexTable, documents, sampleMax);
+  const { points, explained } = await project(threads, vectors, signal);
   return {
     object: 'bucket_map',
     bucket_id: bucketId,
@@ -88,32 +90,37 @@ export async function mapBucket(
   };
 }
 
+interface SampledChunks {
+  readonly chunks: readonly SampledChunk[];
+  /** Float32Array [n x 1024], row-major, at the begin of a buffer that nothing else uses. */
+  readonly vectors: Float32Array<ArrayBuffer>;
+}
+
 /** Read enough first chunks of each sampled document to fill the sample. */
 async function readSample(
   chunks: ChunkIndex,
   table: TableVersion,
   documents: readonly SampledDocument[],
   chunksMax: number,
-): Promise<SampledChunk[]> {
+): Promise<SampledChunks> {
   const perDocument = Math.max(1, Math.floor(chunksMax / documents.length));
   const byId = new Map(documents.map((document) => [document.id, document]));
   // Chunks of older generations may still be there.
   const limit = 4 * chunksMax;
   const read = await chunks.readChunks(table, { documentIds: [...byId.keys()], perDocument, limit });
-  const sampled = read.flatMap((chunk) => {
+  const sampled: SampledChunk[] = [];
+  for (const [row, chunk] of read.chunks.entries()) {
     const document = byId.get(chunk.documentId);
-    return document?.generation === chunk.generation ? [{ ...chunk, document }] : [];
-  });
-  return sampled.slice(0, chunksMax);
+    if (document?.generation !== chunk.generation || sampled.length === chunksMax) continue;
+    read.vectors.copyWithin(sampled.length * INDEX_DIMENSIONS, row * INDEX_DIMENSIONS, (row + 1) * INDEX_DIMENSIONS);
+    sampled.push({ ...chunk, document });
+  }
+  return { chunks: sampled, vectors: read.vectors.subarray(0, sampled.length * INDEX_DIMENSIONS) };
 }
 
-async function project(threads: Threads, chunks: readonly SampledChunk[], signal: AbortSignal): Promise<Plane> {
-  if (chunks.length === 0) return { points: new Float64Array(), explained: [0, 0] };
-  const vectors = new Float32Array(chunks.length * INDEX_DIMENSIONS);
-  chunks.forEach(({ vector }, i) => {
-    vectors.set(vector, i * INDEX_DIMENSIONS);
-  });
+async function project(threads: Threads, vectors: Float32Array<ArrayBuffer>, signal: AbortSignal): Promise<Plane> {
+  if (vectors.length === 0) return { points: new Float64Array(), explained: [0, 0] };
   const task: PlaneTask = { vectors, dimensions: INDEX_DIMENSIONS };
   const module = new URL('./project-to-plane.ts', import.meta.url);
-  return threads.run(module, 'projectToPlane', task, { signal, transfer: [vectors.buffer], isLong: true });
+  return threads.run(module, 'projectToPlane', task, { signal, transfer: [vectors.buffer] });
 }
