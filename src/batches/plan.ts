@@ -125,16 +125,20 @@ interface OpenChunk {
   units: number;
 }
 
+/** Requests that are embedded together. */
+interface Group {
+  readonly number: number;
+  readonly model: RequestModel;
+  /** Number of each text, by its hash. */
+  readonly known: Map<string, number>;
+  open: OpenChunk | null;
+}
+
 class Planner {
   readonly #lines: (PlannedRequest | RefusedLine)[] = [];
-  readonly #groups = new Map<
-    string,
-    { readonly number: number; readonly model: RequestModel; open: OpenChunk | null }
-  >();
+  readonly #groups = new Map<string, Group>();
   readonly #texts: PlannedText[] = [];
   readonly #chunks: OpenChunk[] = [];
-  /** Number of each text, by its group and hash. */
-  readonly #known = new Map<string, number>();
   readonly #lineOfId = new Map<string, number>();
   readonly #errors: BatchError[] = [];
   #textsAsked = 0;
@@ -193,21 +197,21 @@ class Planner {
   #number(request: ParsedRequest, at: { readonly offset: number; readonly length: number }): number[] {
     const { model, dimensions, taskType } = request;
     const key = JSON.stringify([model, dimensions, taskType]);
-    const group = this.#groups.get(key) ?? {
+    const group: Group = this.#groups.get(key) ?? {
       number: this.#groups.size,
       model: { model, dimensions, taskType },
+      known: new Map(),
       open: null,
     };
     this.#groups.set(key, group);
     return request.texts.map((text, place) => {
-      const known = `${group.number} ${text.hash}`;
-      const earlier = this.#known.get(known);
+      const earlier = group.known.get(text.hash);
       if (earlier !== undefined) return earlier;
       group.open ??= this.#openChunk(group.number);
       const chunk = group.open;
       const number = this.#texts.length;
       this.#texts.push({ chunk: chunk.number, row: chunk.texts.length, place, ...at });
-      this.#known.set(known, number);
+      group.known.set(text.hash, number);
       chunk.texts.push(number);
       chunk.hashes.push(text.hash);
       chunk.units += text.length;
