@@ -26,7 +26,7 @@ import { startFakeIssuer } from '../access/fake-issuer.ts';
 import { makeDataDir } from '../support/appliance.ts';
 import { startServiceProcess } from '../support/service-process.ts';
 import type { Attacked } from './attacks/attacker.ts';
-import { ATTACKS, ELSEWHERE, SEARCH, UPLOAD } from './attacks/attacks.ts';
+import { ATTACKS, BUNDLE, ELSEWHERE, SEARCH, UPLOAD } from './attacks/attacks.ts';
 import { LeanClient } from './lean-client.ts';
 
 const ALONE_MS = 4_000;
@@ -67,6 +67,9 @@ try {
     headers: { Authorization: `Bearer ${other}`, 'Content-Type': 'application/json' },
     body: JSON.stringify({ name: ELSEWHERE }),
   });
+  const bundle = await fetch(url + BUNDLE);
+  await bundle.body?.cancel();
+  if (!bundle.ok) throw new Error(`${BUNDLE}: ${bundle.status}; build the console by 'npm ci' before attack 7`);
   await measureSearches(url, AbortSignal.timeout(ALONE_MS));
   const wanted = (process.argv[2] ?? '').split(',');
   for (const name of Object.keys(ATTACKS)) if (wanted.some((part) => name.includes(part))) await measure(name, url);
