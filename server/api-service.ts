@@ -193,7 +193,7 @@ export function apiRoutes(
     ...usageRoutes({
       ...appliance.usage,
       async listByBucket(caller, period, signal) {
-        await appliance.search.log.flush();
+        await appliance.insight.log.flush();
         return reads.current(reportLimit(signal), (of) => listUsageByBucket(of, caller, period));
       },
     }),
@@ -204,7 +204,7 @@ export function apiRoutes(
     ...rehearsalRoutes(rehearsalContext(appliance)),
     ...vectorImportRoutes(appliance.ingest.imports, shared),
     ...synonymRoutes(sql),
-    ...searchLogRoutes({ sql, settings: config.search.log, log: appliance.search.log }),
+    ...searchLogRoutes({ sql, settings: config.search.log, log: appliance.insight.log }),
     ...bucketMapRoutes({ sql, chunks: appliance.search.chunks, threads: appliance.threads }),
     ...documentRoutes(appliance.ingest.uploads, { ...shared, threads: appliance.threads, purge }),
     ...demoRoutes(appliance.ingest.uploads, purge),
@@ -215,7 +215,7 @@ export function apiRoutes(
       reads,
       links: appliance.search.links,
       queryShares: shared.queryShares,
-      log: appliance.search.log,
+      log: appliance.insight.log,
     }),
     ...documentPageRoutes(appliance.ingest.reading, { ...shared, keyRing: appliance.keyRing }),
     ...jobRoutes(reads),
@@ -230,7 +230,7 @@ export function apiRoutes(
     ...workflowTriggerRoutes(appliance.workflows, appliance.threads),
     ...memoryRoutes(appliance.memory, purge),
     ...eventRoutes(live),
-    ...overviewRoutes(sql, new InstallationGauge(appliance), appliance.search.log),
+    ...overviewRoutes(sql, new InstallationGauge(appliance), appliance.insight.log),
     ...consoleRoutes(),
     ...referenceRoutes(),
     ...helpRoutes(),
@@ -281,10 +281,10 @@ function callerRoutes(appliance: Appliance): Route[] {
 }
 
 /** List the routes that find passages, and those that answer from them. */
-function answeringRoutes({ sql, search, answers }: Appliance): Route[] {
+function answeringRoutes({ sql, search, insight, answers }: Appliance): Route[] {
   return [
     ...searchRoutes(search),
-    ...answerRoutes(answers, search.log),
+    ...answerRoutes(answers, insight.log),
     ...chatCompletionRoutes(answers),
     ...assistantRoutes(sql),
   ];

@@ -1,7 +1,7 @@
 import { Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
 import { bucketFlag, orgFlag } from '../../src/cli/flags.ts';
-import type { JudgedQuery } from '../../src/search/tune-weights.ts';
+import type { JudgedQuery } from '../../src/insight/tune-weights.ts';
 
 export default class IndexTune extends BaseCommand {
   static override setsUp = false;
@@ -33,9 +33,9 @@ export default class IndexTune extends BaseCommand {
     const { readJudgedQueries } = await import('../../src/cli/judged-queries.ts');
     const fromFile = flags.queries === undefined ? null : await readJudgedQueries(flags.queries);
     return this.withOperator(flags, async ({ sql, search }, operator, signal) => {
-      const { listJudgedQueries } = await import('../../src/search/log/edit-log.ts');
+      const { listJudgedQueries } = await import('../../src/insight/log/edit-log.ts');
       const judged = fromFile ?? toJudged(await listJudgedQueries(sql, operator, flags.bucket));
-      const { tuneWeights } = await import('../../src/search/tune-weights.ts');
+      const { tuneWeights } = await import('../../src/insight/tune-weights.ts');
       const { openProgress } = await import('../../src/cli/progress.ts');
       const progress = await openProgress();
       progress.begin('searching', judged.length);

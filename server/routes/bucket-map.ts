@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { BucketMap, BucketMapQuery, type MapContext, mapBucket } from '../../src/search/map/bucket-map.ts';
+import { BucketMap, BucketMapQuery, type MapContext, mapBucket } from '../../src/insight/map/bucket-map.ts';
 import { reportQueries } from '../limited-queries.ts';
 import { defineRoute, type Route } from '../route.ts';
 

@@ -1,8 +1,8 @@
 import { hasScope } from '../../src/access/caller.ts';
 import { readOrganization } from '../../src/appliance/overview/read-overview.ts';
 import { Overview } from '../../src/appliance/overview/schema.ts';
+import type { SearchLog } from '../../src/insight/log/search-log.ts';
 import type { Sql } from '../../src/platform/postgres.ts';
-import type { SearchLog } from '../../src/search/log/search-log.ts';
 import type { InstallationGauge } from '../installation-load.ts';
 import { reportQueries } from '../limited-queries.ts';
 import { defineRoute, type Route } from '../route.ts';

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { z } from 'zod';
-import { judge, listJudgedQueries, type SearchLogContext, setLevel } from '../../src/search/log/edit-log.ts';
-import { exportSearches, listSearches, readLevel, summarizeSearches } from '../../src/search/log/read-log.ts';
+import { judge, listJudgedQueries, type SearchLogContext, setLevel } from '../../src/insight/log/edit-log.ts';
+import { exportSearches, listSearches, readLevel, summarizeSearches } from '../../src/insight/log/read-log.ts';
 import {
   Feedback,
   Judgement,
@@ -12,8 +12,8 @@ import {
   LogSummary,
   SearchLogLevel,
   SummaryQuery,
-} from '../../src/search/log/schema.ts';
-import type { SearchLog } from '../../src/search/log/search-log.ts';
+} from '../../src/insight/log/schema.ts';
+import type { SearchLog } from '../../src/insight/log/search-log.ts';
 import { SMALL_BODY_BYTES_MAX } from '../body/body-limits.ts';
 import { attachment } from '../content-disposition.ts';
 import { editQueries, reportQueries } from '../limited-queries.ts';

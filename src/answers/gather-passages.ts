@@ -6,11 +6,11 @@ import { countTokens } from '../models/tokens.ts';
 import { AppError } from '../platform/errors.ts';
 import { FairGate } from '../platform/fair-gate.ts';
 import type { Filter } from '../search/filter/filter.ts';
-import { askedByAssistant } from '../search/log/search-log.ts';
 import type { RelevanceFields } from '../search/relevance/schema.ts';
 import { linkResults } from '../search/results/link-results.ts';
 import { SearchRequest, type SearchResult } from '../search/schema.ts';
 import { type SearchContext, searchBucket } from '../search/search.ts';
+import { askedByAssistant } from '../search/search-recorder.ts';
 import { searchSeveral } from '../search/search-several.ts';
 import type { AnswerPassage } from './schema.ts';
 

@@ -8,6 +8,7 @@ import type { Documents } from '../documents/open-documents.ts';
 import type { Embedding } from '../embedding/open-embedding.ts';
 import type { Files } from '../files/open-files.ts';
 import type { Ingest } from '../ingest/open-ingest.ts';
+import type { Insight } from '../insight/open-insight.ts';
 import type { Jobs } from '../jobs/open-jobs.ts';
 import type { LocalModels } from '../local-models/open-local-models.ts';
 import type { Memory } from '../memory/open-memory.ts';
@@ -44,6 +45,7 @@ export interface ApplianceParts {
   readonly localModels: LocalModels;
   readonly embedding: Embedding;
   readonly rerankers: Rerankers;
+  readonly insight: Insight;
   readonly search: Search;
   readonly answers: Answers;
   readonly documents: Documents;

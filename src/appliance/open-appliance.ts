@@ -37,6 +37,7 @@ export async function completeAppliance(installation: Installation): Promise<App
   const {
     jobs,
     documents,
+    insight,
     search,
     access,
     usage,
@@ -54,7 +55,7 @@ export async function completeAppliance(installation: Installation): Promise<App
     workflows,
   } = parts;
   const { config, logger } = parts;
-  const stored = [jobs, documents, search, access, bulk, files, batches, calibration, ingest, backup];
+  const stored = [jobs, documents, insight, search, access, bulk, files, batches, calibration, ingest, backup];
   const ballast = ballastChore({ dataDir: config.dataDir, bytes: config.ballastBytes }, logger);
   const chores = ({ everyMs = HOUSEKEEPING_MS } = {}) => [
     ...[...stored, usage, vectorStores, answers, channels, webhooks, memory, workflows].flatMap((part) =>

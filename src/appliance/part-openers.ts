@@ -50,9 +50,13 @@ export const PART_OPENERS: { readonly [Part in PartName]: PartOpener<AppliancePa
     const { openRerankers } = await import('../rerank/open-rerankers.ts');
     return openRerankers({ ...opened, meter: opened.usage.meter });
   }),
-  search: part(['metrics', 'embedding', 'rerankers'], async (opened) => {
+  insight: part(['metrics'], async (opened) => {
+    const { openInsight } = await import('../insight/open-insight.ts');
+    return openInsight(opened);
+  }),
+  search: part(['metrics', 'embedding', 'rerankers', 'insight'], async (opened) => {
     const { openSearch } = await import('../search/open-search.ts');
-    return openSearch(opened);
+    return openSearch({ ...opened, recorder: opened.insight.log });
   }),
   documents: part(['search'], async (opened) => {
     const { openDocuments } = await import('../documents/open-documents.ts');

@@ -1,6 +1,6 @@
 import { z } from 'zod';
+import type { JudgedQuery } from '../insight/tune-weights.ts';
 import { invalidRequest } from '../platform/errors.ts';
-import type { JudgedQuery } from '../search/tune-weights.ts';
 import { readLines } from './read-lines.ts';
 
 const Line = z.looseObject({

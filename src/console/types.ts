@@ -21,6 +21,8 @@ export type { CalibrationView } from '../ingest/calibration/request-calibration.
 export type { DocumentChunks } from '../ingest/document-chunks.ts';
 export type { Rehearsal as RehearsalReply } from '../ingest/rehearsal/schema.ts';
 export type { ReembedReply } from '../ingest/reindex/reembed-job.ts';
+export type { Asked, LogEntry, LogSummary, SearchLogLevel } from '../insight/log/schema.ts';
+export type { BucketMap } from '../insight/map/bucket-map.ts';
 export type { ErrorCategory, JobView } from '../jobs/schema.ts';
 export type { LocalModelList, PlanView } from '../local-models/view-models.ts';
 export type { ConnectionView } from '../memory/list-connections.ts';
@@ -31,8 +33,6 @@ export type { ModelView } from '../models/catalog.ts';
 export type { MapDetails } from '../projection/schema.ts';
 export type { ScoreMatrix } from '../projection/score-matrix.ts';
 export type { BucketDetails, ListedBucket } from '../search/bucket-model.ts';
-export type { Asked, LogEntry, LogSummary, SearchLogLevel } from '../search/log/schema.ts';
-export type { BucketMap } from '../search/map/bucket-map.ts';
 export type { SearchResponse, SearchResult } from '../search/schema.ts';
 export type { UsageByKey } from '../usage/list-usage.ts';
 export type { UsageSummary } from '../usage/schema.ts';

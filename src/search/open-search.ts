@@ -25,10 +25,8 @@ import type { KeyRing } from '../platform/secret-key.ts';
 import type { Rerankers } from '../rerank/open-rerankers.ts';
 import { removeOldChanges } from './documents/copy-store.ts';
 import { openDocumentCopies } from './documents/open-copies.ts';
-import { deleteOldSearches } from './log/log-store.ts';
-import { openSearchLog, type SearchLog } from './log/search-log.ts';
 import type { SearchContext } from './search.ts';
-import { deleteOldSearchCounts } from './search-counts-store.ts';
+import type { SearchRecorder } from './search-recorder.ts';
 import { SynonymCache } from './synonyms/synonym-cache.ts';
 
 /**
@@ -37,14 +35,8 @@ import { SynonymCache } from './synonyms/synonym-cache.ts';
  */
 const DELETED_TEXT: DeletedTextAge = { pauseMs: 10_000, smallChunks: 10_000, ageMs: 600_000 };
 
-/** Days for which searches by day are kept. */
-const COUNTS_DAYS = 400;
-/** Searches of the log that one sweep removes. */
-const LOG_ROWS_SWEPT_MAX = 50_000;
-
 /** The search index: reading, writing and maintenance. */
 export interface Search extends SearchContext {
-  readonly log: SearchLog;
   /** Tables of all engines. */
   readonly chunks: ChunkIndex;
   /** Tables of LanceDB. */
@@ -65,7 +57,7 @@ export interface Search extends SearchContext {
 }
 
 export async function openSearch(context: {
-  readonly config: Pick<Config, 'dataDir' | 'index' | 'objects' | 'search' | 'channels'>;
+  readonly config: Pick<Config, 'dataDir' | 'index' | 'objects' | 'search'>;
   readonly keyRing: Pick<KeyRing, 'linkSigning'>;
   readonly sql: Sql;
   readonly direct: Sql;
@@ -75,8 +67,10 @@ export async function openSearch(context: {
   readonly embedding: Pick<Embedding, 'embedder'>;
   readonly rerankers: Pick<Rerankers, 'ofSearch'>;
   readonly queryShares: FairGate;
+  /** Recorder of the searches that callers ask for. */
+  readonly recorder: SearchRecorder;
 }): Promise<Search> {
-  const { config, keyRing, sql, direct, objects, logger, metrics, embedding, queryShares } = context;
+  const { config, keyRing, sql, direct, objects, logger, metrics, embedding, queryShares, recorder } = context;
   const tables = openTables(config);
   openIndexMetrics(metrics, sql);
   const copies = openTableCopies(config, { logger, metrics, onLargeRead: () => tables.releaseLarge() });
@@ -86,13 +80,6 @@ export async function openSearch(context: {
   const documents = openDocumentCopies(config, { sql, logger, metrics });
   const index = new IndexWriter({ sql, direct, chunks, logger });
   const generations: SweepCursor = { after: null };
-  const log = await openSearchLog({
-    sql,
-    logger,
-    registry: metrics.registry,
-    settings: config.search.log,
-    keepsMessengers: config.channels.keepsQuestions,
-  });
   return {
     sql,
     chunks,
@@ -101,7 +88,7 @@ export async function openSearch(context: {
     embedder: embedding.embedder,
     reranker: context.rerankers.ofSearch,
     synonyms: new SynonymCache(),
-    log,
+    log: recorder,
     documents,
     index,
     queryShares,
@@ -129,12 +116,6 @@ export async function openSearch(context: {
         run: (signal) => expungeDue({ sql, direct, chunks, logger }, DELETED_TEXT, signal),
       },
       { name: 'removal of noted changes of documents', everyMs, run: () => removeOldChanges(sql) },
-      {
-        name: 'removal of old searches of the log',
-        everyMs,
-        run: () => deleteOldSearches(sql, config.search.log, LOG_ROWS_SWEPT_MAX),
-      },
-      { name: 'removal of old search counts', everyMs, run: () => deleteOldSearchCounts(sql, COUNTS_DAYS) },
       { name: 'settling of abandoned indexes', everyMs, run: (signal) => index.settleAbandoned(signal) },
     ],
     async prepare() {
@@ -146,7 +127,6 @@ export async function openSearch(context: {
       });
     },
     async close() {
-      await log.close();
       await index.close();
       await documents?.close();
       await chunks.close();

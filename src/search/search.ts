@@ -3,7 +3,6 @@ import type { FairGate } from '../platform/fair-gate.ts';
 import { QUERY_MS } from '../platform/postgres.ts';
 import type { Reranker } from '../rerank/reranker.ts';
 import { type AttemptContext, searchTarget } from './attempt.ts';
-import type { SearchRecorder } from './log/search-log.ts';
 import { toResult } from './rank.ts';
 import { readBucketTarget } from './read-target.ts';
 import { relevanceOfAnswer } from './relevance/schema.ts';
@@ -14,11 +13,12 @@ import type { ResultLinks } from './results/link-results.ts';
 import { orderResults, wantedOf } from './results/order-results.ts';
 import type { SearchRequest, SearchResponse } from './schema.ts';
 import type { Found } from './search-index.ts';
+import type { SearchRecorder } from './search-recorder.ts';
 
 export interface SearchContext extends AttemptContext {
   readonly reranker: Reranker | null;
   readonly links: ResultLinks;
-  /** Log and counts of searches; null for searches that nobody asked for. */
+  /** Recorder of searches; null for searches that nobody asked for. */
   readonly log: SearchRecorder | null;
   /** Shares of the organizations in the connections to PostgreSQL. */
   readonly queryShares: FairGate;

@@ -51,7 +51,7 @@ const setLevel = (level: string | null, key = admin, of = api) =>
 const list = async (query = '', key = admin, of = api) => (await of.call('GET', `${LOG}${query}`, { key })).body.data;
 const counts = async () => api.appliance.sql`SELECT sum(searches)::int AS n FROM search_counts`;
 const sweep = async (of = api) => {
-  for (const chore of of.appliance.search.chores(60_000)) {
+  for (const chore of of.appliance.insight.chores(60_000)) {
     if (chore.name.includes('of the log')) await chore.run(new AbortController().signal);
   }
 };
@@ -82,11 +82,11 @@ test('by default searches are counted, and no table has what was asked', async (
 
 test('an organization that turns the log off keeps nothing', async () => {
   expect((await setLevel('off')).body).toMatchObject({ level: 'off', chosen: 'off' });
-  await api.appliance.search.log.flush();
+  await api.appliance.insight.log.flush();
   const before = await counts();
   for (const process of [api, strict]) {
     expect(await search(`${CANARY} two`, { of: process })).toMatchObject({ search_id: null });
-    await process.appliance.search.log.flush();
+    await process.appliance.insight.log.flush();
   }
   expect(await counts()).toEqual(before);
   expect(await rowsWith(CANARY)).toEqual([]);
@@ -105,7 +105,7 @@ test('an organization cannot choose more than the operator allows', async () => 
     ...{ level: 'counts', chosen: 'queries', level_max: 'counts' },
   });
   await search(`${CANARY} three`, { of: strict });
-  await strict.appliance.search.log.flush();
+  await strict.appliance.insight.log.flush();
   expect(await rowsWith(CANARY)).toEqual([]);
   expect(await list('', admin, strict)).toEqual([]);
 });
@@ -216,7 +216,7 @@ test('only those who manage people read the log, each that of their organization
   const own = await search('pump');
   for (const id of [own.search_id, 'srch_missing']) {
     const json = { helpful: true };
-    await api.appliance.search.log.flush();
+    await api.appliance.insight.log.flush();
     expect((await api.call('POST', `${LOG}/srch_missing/feedback`, { key: foreign, json })).status).toBe(404);
     await api.call('POST', `${LOG}/${id}/feedback`, { key: foreign, json });
   }

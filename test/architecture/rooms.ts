@@ -85,6 +85,10 @@ export const ROOMS: readonly Room[] = [
   { folder: 'src/bulk', owns: 'bulk embedding jobs: submit, work, resume, result pages' },
   { folder: 'src/files', owns: 'files in the shape of OpenAI, and pages of its lists' },
   {
+    folder: 'src/insight',
+    owns: 'what organizations keep of their searches: `log/` (levels, entries, feedback, judged pairs), counts by day; weights fitted to judged pairs; `map/` (a bucket in two dimensions)',
+  },
+  {
     folder: 'src/search',
     owns: 'hybrid retrieval: the query, both legs, what the caller may see, fusion, `relevance/`, results',
   },

@@ -4,9 +4,9 @@
  * Without them only the built-in model is measured.
  */
 import { openAppliance } from '../../src/appliance/open-appliance.ts';
+import { tuneWeights } from '../../src/insight/tune-weights.ts';
 import { loadConfig } from '../../src/platform/config.ts';
 import { openLogger } from '../../src/platform/logger.ts';
-import { tuneWeights } from '../../src/search/tune-weights.ts';
 import { makeDataDir } from '../support/appliance.ts';
 import { ingestSet, readQueries, readRelevant, SETS_DIR, setsAtHand } from './judged-data.ts';
 

@@ -57,7 +57,7 @@ it('searches by any route, changes and uploads keep a store from expiring', asyn
   const { id } = await storeWith(client, ['The museum opens at ten.'], { expires_after });
   const key = client.apiKey as string;
   const activeSeconds = async () => {
-    await test.appliance.search.log.flush();
+    await test.appliance.insight.log.flush();
     return Date.now() / 1000 - ((await client.vectorStores.retrieve(id)).last_active_at ?? 0);
   };
   const file_id = await uploadText(client, 'The market is on Sunday.');
@@ -86,7 +86,7 @@ it('a search of an expired bucket does not bring it back, and a bucket that was 
   const key = client.apiKey as string;
   await age(id, 3);
   await test.call('POST', `/v2/buckets/${id}/search`, { key, json: { query: 'ferry' } });
-  await test.appliance.search.log.flush();
+  await test.appliance.insight.log.flush();
   expect((await client.vectorStores.retrieve(id)).status).toBe('expired');
   await client.vectorStores.update('default', { metadata: { a: 'b' } });
   await age((await client.vectorStores.retrieve('default')).id, 4_000);

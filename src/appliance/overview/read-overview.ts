@@ -1,8 +1,8 @@
 import { type Caller, hasScope } from '../../access/caller.ts';
 import { jobVisibleTo } from '../../documents/visibility.ts';
+import { selectSearchDays } from '../../insight/search-counts-store.ts';
 import { countFinished, countLive, readClock, type WatchScope } from '../../jobs/watch-store.ts';
 import type { Sql } from '../../platform/postgres.ts';
-import { selectSearchDays } from '../../search/search-counts-store.ts';
 import { selectWaitingRuns } from '../../workflows/run-store.ts';
 import { countBuckets, countDocuments, countDocumentsByDay } from './overview-store.ts';
 import type { Attention, Overview } from './schema.ts';

@@ -1,11 +1,11 @@
 import type { Caller } from '../../access/caller.ts';
+import { listJudgedQueries } from '../../insight/log/edit-log.ts';
+import { listAskedMost } from '../../insight/log/read-log.ts';
+import type { JudgedQuery } from '../../insight/tune-weights.ts';
 import { invalidRequest } from '../../platform/errors.ts';
 import type { Sql } from '../../platform/postgres.ts';
 import type { SearchLogSettings } from '../../platform/search-settings.ts';
-import { listJudgedQueries } from '../../search/log/edit-log.ts';
-import { listAskedMost } from '../../search/log/read-log.ts';
 import { isPunctuation } from '../../search/prepare-query.ts';
-import type { JudgedQuery } from '../../search/tune-weights.ts';
 import { QUERIES_MAX, type RehearsalBody } from './schema.ts';
 
 /**

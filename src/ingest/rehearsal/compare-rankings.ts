@@ -1,7 +1,7 @@
 import type { LegWeights } from '../../index/index-store.ts';
+import { ndcgOf } from '../../insight/ndcg.ts';
+import type { JudgedQuery } from '../../insight/tune-weights.ts';
 import { fuseRankings, fusionFor, type LegHit } from '../../search/fuse.ts';
-import { ndcgOf } from '../../search/ndcg.ts';
-import type { JudgedQuery } from '../../search/tune-weights.ts';
 import type { RankedChunk, RehearsedQuery } from './schema.ts';
 import type { SampledChunk } from './take-sample.ts';
 

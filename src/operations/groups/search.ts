@@ -1,12 +1,12 @@
 import { Readable } from 'node:stream';
 import { z } from 'zod';
 import { excerptOf } from '../../channels/excerpt.ts';
+import { listJudgedQueries, setLevel } from '../../insight/log/edit-log.ts';
+import { exportSearches, listSearches, readLevel } from '../../insight/log/read-log.ts';
+import { LogFilter, SLOW_MS } from '../../insight/log/schema.ts';
 import { matchingTerms } from '../../language/analyser.ts';
 import { parseDuration } from '../../platform/duration.ts';
 import { LOG_LEVELS } from '../../platform/search-settings.ts';
-import { listJudgedQueries, setLevel } from '../../search/log/edit-log.ts';
-import { exportSearches, listSearches, readLevel } from '../../search/log/read-log.ts';
-import { LogFilter, SLOW_MS } from '../../search/log/schema.ts';
 import { SearchRequest } from '../../search/schema.ts';
 import { searchBucket } from '../../search/search.ts';
 import { listPage } from '../list-page.ts';
@@ -53,22 +53,22 @@ function filterOf({ bucket, unanswered, slow, since, contains }: z.output<typeof
 /** List searches of the log, newest first. */
 export const log = forOrganization(
   LogRequest.extend({ limit: z.int().min(1).max(LOG_ROWS_MAX) }),
-  async ({ limit, ...request }, { appliance: { sql, config, search }, operator }) => {
-    await search.log.flush();
+  async ({ limit, ...request }, { appliance: { sql, config, insight }, operator }) => {
+    await insight.log.flush();
     return listPage(await listSearches(sql, config.search.log, operator, filterOf(request), { limit }), limit);
   },
-  ['search'],
+  ['insight'],
 );
 
 /** Export the log. The bytes are NDJSON or CSV. */
 export const exportLog = forOrganization(
   LogRequest.extend({ format: z.enum(['ndjson', 'csv']) }),
-  async ({ format, ...request }, { appliance: { sql, config, search }, operator }) => {
-    await search.log.flush();
+  async ({ format, ...request }, { appliance: { sql, config, insight }, operator }) => {
+    await insight.log.flush();
     const lines = exportSearches(sql, config.search.log, operator, { ...filterOf(request), format });
     return new WithBody({}, Readable.from(lines, { objectMode: false }));
   },
-  ['search'],
+  ['insight'],
 );
 
 /** Export the judged queries of a bucket. The bytes are NDJSON. */
@@ -84,12 +84,12 @@ export const judged = forOrganization(
 /** Read or, if it is given, set what the organization keeps of its searches. */
 export const logLevel = forOrganization(
   z.object({ level: z.enum([...LOG_LEVELS, 'default']).optional() }),
-  async ({ level }, { appliance: { sql, config, search }, operator }) => {
+  async ({ level }, { appliance: { sql, config, insight }, operator }) => {
     const settings = config.search.log;
     if (level === undefined) return readLevel(sql, settings, operator.orgId);
     const set = await setLevel({ sql, settings }, operator, level === 'default' ? null : level);
-    await search.log.readLevel(operator.orgId);
+    await insight.log.readLevel(operator.orgId);
     return set;
   },
-  ['search'],
+  ['insight'],
 );

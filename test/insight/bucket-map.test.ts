@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { projectToPlane } from '../../src/search/map/project-to-plane.ts';
+import { projectToPlane } from '../../src/insight/map/project-to-plane.ts';
 import { openTestApi, type TestApi } from '../support/api.ts';
 import { until } from '../support/until.ts';
 

@@ -1,7 +1,8 @@
 import { z } from 'zod';
 import { LOG_LEVELS } from '../../platform/search-settings.ts';
 import { textInteger } from '../../platform/zod-integers.ts';
-import { Relevance } from '../relevance/schema.ts';
+import { Relevance } from '../../search/relevance/schema.ts';
+import { ASKERS } from '../../search/search-recorder.ts';
 
 /** Length of a query in the log. */
 export const QUERY_CHARS_MAX = 500;
@@ -10,10 +11,6 @@ export const SLOW_MS = 1_000;
 /** Documents that one search notes as opened. */
 export const OPENED_MAX = 20;
 export const GRADE_MAX = 3;
-
-/** Kinds of callers. The log never has who asked. */
-export const ASKERS = ['person', 'key', 'client', 'messenger', 'assistant'] as const;
-export type Asker = (typeof ASKERS)[number];
 
 const Level = z.enum(LOG_LEVELS);
 

@@ -45,7 +45,8 @@ export function projectToPlane({ vectors, dimensions }: PlaneTask): Plane {
 
 function centred(vectors: Float32Array, n: number, d: number): Float32Array {
   const sums = new Float64Array(d);
-  for (let i = 0; i < n; i++) for (let k = 0; k < d; k++) sums[k] = (sums[k] as number) + (vectors[i * d + k] as number);
+  for (let i = 0; i < n; i++)
+    for (let k = 0; k < d; k++) sums[k] = (sums[k] as number) + (vectors[i * d + k] as number);
   const rows = new Float32Array(n * d);
   for (let i = 0; i < n; i++) {
     for (let k = 0; k < d; k++) rows[i * d + k] = (vectors[i * d + k] as number) - (sums[k] as number) / n;

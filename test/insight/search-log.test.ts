@@ -1,8 +1,9 @@
 import { Registry } from 'prom-client';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Caller } from '../../src/access/caller.ts';
+import { openSearchLog } from '../../src/insight/log/search-log.ts';
 import { openPostgres } from '../../src/platform/postgres.ts';
-import { openSearchLog, type Searched } from '../../src/search/log/search-log.ts';
+import type { Searched } from '../../src/search/search-recorder.ts';
 import { makeKeyRing, makeOrg } from '../support/access.ts';
 import { keepLogs } from '../support/logs.ts';
 import { createTestDatabase, type TestDatabase } from '../support/postgres.ts';

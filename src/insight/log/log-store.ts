@@ -2,8 +2,9 @@ import type { Caller } from '../../access/caller.ts';
 import { visibleTo } from '../../documents/visibility.ts';
 import type { Sql, SqlFragment } from '../../platform/postgres.ts';
 import type { SearchLogSettings } from '../../platform/search-settings.ts';
+import type { Asker } from '../../search/search-recorder.ts';
 import { keepsAtLeast } from './level-store.ts';
-import { type Asker, type LogEntry, OPENED_MAX } from './schema.ts';
+import { type LogEntry, OPENED_MAX } from './schema.ts';
 
 /** Search that is about to be written. */
 export interface LoggedSearch {

@@ -4,11 +4,11 @@ import { filterHiding } from '../documents/store.ts';
 import { type LegWeights, updateLegWeights } from '../index/index-store.ts';
 import { conflict, invalidRequest } from '../platform/errors.ts';
 import { inTransaction } from '../platform/postgres.ts';
-import { findBucketIndex } from './bucket-index-store.ts';
-import { fuseRankings, fusionFor, type LegHit } from './fuse.ts';
+import { findBucketIndex } from '../search/bucket-index-store.ts';
+import { fuseRankings, fusionFor, type LegHit } from '../search/fuse.ts';
+import { SearchRequest, type SearchResult } from '../search/schema.ts';
+import { type SearchContext, searchBucket } from '../search/search.ts';
 import { ndcgOf } from './ndcg.ts';
-import { SearchRequest, type SearchResult } from './schema.ts';
-import { type SearchContext, searchBucket } from './search.ts';
 
 /** Query with the documents that answer it, by id or file name, with their gains. */
 export interface JudgedQuery {

@@ -6,7 +6,7 @@ import type { Sql } from '../../platform/postgres.ts';
 import type { Threads } from '../../platform/threads.ts';
 import { textInteger } from '../../platform/zod-integers.ts';
 import { INDEX_DIMENSIONS } from '../../projection/resize.ts';
-import { findBucketIndex } from '../bucket-index-store.ts';
+import { findBucketIndex } from '../../search/bucket-index-store.ts';
 import { PLANE_ROWS_MAX, type Plane, type PlaneTask } from './project-to-plane.ts';
 import { type SampledDocument, sampleDocuments } from './sample-store.ts';
 

@@ -7,12 +7,11 @@ import type { Sql } from '../../platform/postgres.ts';
 import { repeatingTask } from '../../platform/repeating-task.ts';
 import type { LogLevel, SearchLogSettings } from '../../platform/search-settings.ts';
 import { currentWork } from '../../platform/work-context.ts';
-import type { Relevance } from '../relevance/schema.ts';
-import type { SearchRequest } from '../schema.ts';
+import type { Asker, Searched, SearchRecorder } from '../../search/search-recorder.ts';
 import { openSearchCounts } from '../search-counts.ts';
 import { levelFor, selectLevels } from './level-store.ts';
 import { applyNotes, insertSearches, type LoggedSearch, type SearchNote } from './log-store.ts';
-import { type Asker, QUERY_CHARS_MAX } from './schema.ts';
+import { QUERY_CHARS_MAX } from './schema.ts';
 
 const FLUSH_EVERY_MS = 1_000;
 /** Searches and notes that one process holds until they are written. Further ones are dropped and counted. */
@@ -20,23 +19,6 @@ const ROWS_MAX = 5_000;
 const NOTES_MAX = 5_000;
 /** Time after which another process has written its searches, so that notes on them find them. */
 const NOTE_AFTER_MS = 3 * FLUSH_EVERY_MS;
-
-/** Answered search, as it reports itself. */
-export interface Searched extends Pick<SearchRequest, 'query' | 'mode'> {
-  readonly bucketIds: readonly string[];
-  /** Time at which it began, of `performance.now()`. */
-  readonly beganMs: number;
-  readonly results: number;
-  readonly relevance: Relevance;
-  /** Kind of caller, if the caller does not tell it. */
-  readonly askedBy?: Asker;
-}
-
-/** Port by which a search reports itself. It never fails and never waits. */
-export interface SearchRecorder {
-  /** @returns the id of the search in the log; null if the organization keeps no queries */
-  record(caller: Caller, searched: Searched): string | null;
-}
 
 /** Counts and log of searches. A crash loses those of the last second (counts: of the last five). */
 export interface SearchLog extends SearchRecorder {
@@ -221,9 +203,4 @@ function askerOf({ kind }: Caller): Asker {
   if (kind === 'api_key') return 'key';
   if (kind === 'grant') return 'client';
   return kind === 'channel' ? 'messenger' : 'person';
-}
-
-/** Make the recorder of searches that an answer asks for. */
-export function askedByAssistant(log: SearchRecorder | null): SearchRecorder | null {
-  return log && { record: (caller, searched) => log.record(caller, { ...searched, askedBy: 'assistant' }) };
 }
