@@ -22,8 +22,11 @@ export class KilledBatchWorker {
   /** Chunks that were already stored when one of their texts was sent. */
   readonly #sentAgain: string[] = [];
   #batchId = 'none';
-  /** Text that is not answered yet, so that no batch ends before the last kill. */
-  #held: string | null = null;
+  /**
+   * Number of the first text that is not answered yet, so that there is progress left for every kill. A batch whose
+   * worker is killed several times without progress fails.
+   */
+  #heldFrom = Number.POSITIVE_INFINITY;
   #worker: ServiceProcess | null = null;
 
   private constructor(test: TestGateway, key: string) {
@@ -31,7 +34,7 @@ export class KilledBatchWorker {
     this.#key = key;
     test.upstream.decide = ({ texts }) => {
       this.#noteIfStored(texts[0] as string);
-      const isHeld = this.#held !== null && texts.includes(this.#held);
+      const isHeld = numberOf(texts[0] as string) >= this.#heldFrom;
       return { kind: 'delay', ms: isHeld ? HELD_MS : 50 + this.#random.int(150) };
     };
   }
@@ -57,7 +60,10 @@ export class KilledBatchWorker {
    */
   async run(count: number, kills: number): Promise<{ output: string; errors: string }> {
     const text = (at: number) => `text ${at}`;
-    this.#held = kills === 0 ? null : text(count - 1);
+    const share = count / (kills + 1);
+    const heldFrom = (kill: number) =>
+      kill < kills ? Math.ceil(((kill + 1) * share) / CHUNK_TEXTS) * CHUNK_TEXTS : Number.POSITIVE_INFINITY;
+    this.#heldFrom = heldFrom(0);
     const lines = Array.from({ length: count }, (_, at) => {
       const body = { model: TINY.id, input: text(at) };
       return JSON.stringify({ custom_id: `request ${at}`, method: 'POST', url: '/v1/embeddings', body });
@@ -68,17 +74,16 @@ export class KilledBatchWorker {
     const { body: file } = await this.#test.call('POST', '/v1/files', { key: this.#key, body: form });
     const made = await this.#test.call('POST', '/v1/batches', { key: this.#key, json: batchOf(file.id) });
     this.#batchId = made.body.id;
-    const share = count / (kills + 1);
     for (let kill = 0; kill < kills; kill++) {
       const from = (await this.#batch()).request_counts.completed;
       const atLeast = this.#random.int(share) + kill * share;
       const isDue = async () => {
         const done = (await this.#batch()).request_counts.completed;
-        return (done > from && done >= atLeast) || done === count - CHUNK_TEXTS;
+        return done > from && done >= atLeast;
       };
       await until(isDue, { withinMs: STEP_MS_MAX, what: 'the progress to kill at' });
       await this.#worker?.end('SIGKILL');
-      if (kill === kills - 1) this.#held = null;
+      this.#heldFrom = heldFrom(kill + 1);
       await this.#start();
     }
     await until(async () => (await this.#batch()).status === 'completed', { withinMs: STEP_MS_MAX, what: 'the end' });
@@ -101,8 +106,7 @@ export class KilledBatchWorker {
 
   /** @param first first text of a call, as made by `run` */
   #noteIfStored(first: string): void {
-    const at = Number(first.split(' ')[1]);
-    const key = chunkKey(this.#test.operator.orgId, this.#batchId, at / CHUNK_TEXTS);
+    const key = chunkKey(this.#test.operator.orgId, this.#batchId, numberOf(first) / CHUNK_TEXTS);
     const object = path.join(this.#test.dataDir, 'objects', key);
     if (existsSync(object)) this.#sentAgain.push(object);
   }
@@ -115,4 +119,9 @@ export class KilledBatchWorker {
     const { body } = await this.#test.call('GET', `/v1/files/${fileId}/content`, { key: this.#key });
     return (body as string).replaceAll(this.#batchId.replace('batch_', ''), 'batch');
   }
+}
+
+/** Return the number of a text that `run` has made. */
+function numberOf(text: string): number {
+  return Number(text.split(' ')[1]);
 }
