@@ -23,8 +23,11 @@ export class KilledBulkWorker {
   /** Chunks that were already stored when one of their texts was sent. */
   readonly #sentAgain: string[] = [];
   #textsSent = 0;
-  /** Text that is not answered yet, so that no job ends before the last kill. */
-  #held: string | null = null;
+  /**
+   * Number of the first text that is not answered yet, so that there is progress left for every kill. A job whose worker
+   * is killed several times without progress fails.
+   */
+  #heldFrom = Number.POSITIVE_INFINITY;
   #worker: ServiceProcess | null = null;
 
   private constructor(test: TestGateway, key: string) {
@@ -32,7 +35,7 @@ export class KilledBulkWorker {
     this.#key = key;
     test.upstream.decide = ({ texts }) => {
       this.#noteIfStored(texts[0] as string);
-      const isHeld = this.#held !== null && texts.includes(this.#held);
+      const isHeld = numberOf(texts[0] as string) >= this.#heldFrom;
       return { kind: 'delay', ms: isHeld ? HELD_MS : 50 + this.#random.int(150) };
     };
   }
@@ -55,23 +58,24 @@ export class KilledBulkWorker {
   /** Run a job of `count` texts while its worker is killed `kills` times; expect every vector to belong to its text. */
   async runJob(count: number, kills: number): Promise<void> {
     const texts = Array.from({ length: count }, (_, i) => `job ${this.#ids.length} text ${i}`);
-    this.#held = texts.at(-1) as string;
+    const share = count / (kills + 1);
+    const heldFrom = (kill: number) =>
+      kill < kills ? Math.ceil(((kill + 1) * share) / CHUNK_TEXTS) * CHUNK_TEXTS : Number.POSITIVE_INFINITY;
+    this.#heldFrom = heldFrom(0);
     this.#textsSent += count;
     const { id } = await this.#call('POST', '/v1/embed/jobs', { texts, model: TINY.id });
     this.#ids.push(id);
     const job = () => getBulkJob(this.#test.appliance.sql, this.#test.operator, id);
-    const share = count / (kills + 1);
     for (let kill = 0; kill < kills; kill++) {
       const from = (await job()).metadata.completed_count;
       const atLeast = this.#random.int(share) + kill * share;
       const isDue = async () => {
         const done = (await job()).metadata.completed_count;
-        const isBlocked = done === count - CHUNK_TEXTS;
-        return (done > from && done >= atLeast) || isBlocked;
+        return done > from && done >= atLeast;
       };
       await until(isDue, { withinMs: STEP_MS_MAX, what: 'the progress to kill at' });
       await this.#worker?.end('SIGKILL');
-      if (kill === kills - 1) this.#held = null;
+      this.#heldFrom = heldFrom(kill + 1);
       await this.#start();
     }
     await until(async () => (await job()).status === 'ready', { withinMs: STEP_MS_MAX, what: 'the end of the job' });
@@ -97,8 +101,9 @@ export class KilledBulkWorker {
 
   /** @param first first text of a call, as made by `runJob` */
   #noteIfStored(first: string): void {
-    const [, nth = '', , at = ''] = first.split(' ');
-    const key = chunkKey(this.#test.operator.orgId, this.#ids[Number(nth)] ?? 'new', Number(at) / CHUNK_TEXTS);
+    const [, nth = ''] = first.split(' ');
+    const chunk = numberOf(first) / CHUNK_TEXTS;
+    const key = chunkKey(this.#test.operator.orgId, this.#ids[Number(nth)] ?? 'new', chunk);
     const object = path.join(this.#test.dataDir, 'objects', key);
     if (existsSync(object)) this.#sentAgain.push(object);
   }
@@ -120,4 +125,9 @@ export class KilledBulkWorker {
     const { body } = await this.#test.call(method, at, { key: this.#key, ...(json === undefined ? {} : { json }) });
     return body;
   }
+}
+
+/** Return the number of a text that `runJob` has made. */
+function numberOf(text: string): number {
+  return Number(text.split(' ')[3]);
 }
