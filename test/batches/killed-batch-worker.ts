@@ -3,6 +3,7 @@ import path from 'node:path';
 import { expect } from 'vitest';
 import { chunkKey } from '../../src/batches/object-keys.ts';
 import { CANARY_KEY, openTestGateway, type TestGateway } from '../support/gateway.ts';
+import { heldFrom } from '../support/held-from.ts';
 import { createTestRandom } from '../support/random.ts';
 import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts';
 import { batchOf } from '../support/stored-file.ts';
@@ -22,10 +23,7 @@ export class KilledBatchWorker {
   /** Chunks that were already stored when one of their texts was sent. */
   readonly #sentAgain: string[] = [];
   #batchId = 'none';
-  /**
-   * Number of the first text that is not answered yet, so that there is progress left for every kill. A batch whose
-   * worker is killed several times without progress fails.
-   */
+  /** Number of the first text that is not answered yet. */
   #heldFrom = Number.POSITIVE_INFINITY;
   #worker: ServiceProcess | null = null;
 
@@ -61,9 +59,8 @@ export class KilledBatchWorker {
   async run(count: number, kills: number): Promise<{ output: string; errors: string }> {
     const text = (at: number) => `text ${at}`;
     const share = count / (kills + 1);
-    const heldFrom = (kill: number) =>
-      kill < kills ? Math.ceil(((kill + 1) * share) / CHUNK_TEXTS) * CHUNK_TEXTS : Number.POSITIVE_INFINITY;
-    this.#heldFrom = heldFrom(0);
+    const plan = { count, kills, chunkTexts: CHUNK_TEXTS };
+    this.#heldFrom = heldFrom(0, plan);
     const lines = Array.from({ length: count }, (_, at) => {
       const body = { model: TINY.id, input: text(at) };
       return JSON.stringify({ custom_id: `request ${at}`, method: 'POST', url: '/v1/embeddings', body });
@@ -83,7 +80,7 @@ export class KilledBatchWorker {
       };
       await until(isDue, { withinMs: STEP_MS_MAX, what: 'the progress to kill at' });
       await this.#worker?.end('SIGKILL');
-      this.#heldFrom = heldFrom(kill + 1);
+      this.#heldFrom = heldFrom(kill + 1, plan);
       await this.#start();
     }
     await until(async () => (await this.#batch()).status === 'completed', { withinMs: STEP_MS_MAX, what: 'the end' });

@@ -69,7 +69,10 @@ try {
   });
   const bundle = await fetch(url + BUNDLE);
   await bundle.body?.cancel();
-  if (!bundle.ok) throw new Error(`${BUNDLE}: ${bundle.status}; build the console by 'npm ci' before attack 7`);
+  if (!bundle.ok)
+    throw new Error(
+      `${BUNDLE}: ${bundle.status}; build the pages by 'npm run build:console', since attack 7 asks for it`,
+    );
   await measureSearches(url, AbortSignal.timeout(ALONE_MS));
   const wanted = (process.argv[2] ?? '').split(',');
   for (const name of Object.keys(ATTACKS)) if (wanted.some((part) => name.includes(part))) await measure(name, url);

@@ -4,6 +4,7 @@ import { expect } from 'vitest';
 import { getBulkJob } from '../../src/bulk/bulk-jobs.ts';
 import { chunkKey } from '../../src/bulk/object-keys.ts';
 import { CANARY_KEY, openTestGateway, type TestGateway } from '../support/gateway.ts';
+import { heldFrom } from '../support/held-from.ts';
 import { createTestRandom } from '../support/random.ts';
 import { type ServiceProcess, startServiceProcess } from '../support/service-process.ts';
 import { until } from '../support/until.ts';
@@ -23,10 +24,7 @@ export class KilledBulkWorker {
   /** Chunks that were already stored when one of their texts was sent. */
   readonly #sentAgain: string[] = [];
   #textsSent = 0;
-  /**
-   * Number of the first text that is not answered yet, so that there is progress left for every kill. A job whose worker
-   * is killed several times without progress fails.
-   */
+  /** Number of the first text that is not answered yet. */
   #heldFrom = Number.POSITIVE_INFINITY;
   #worker: ServiceProcess | null = null;
 
@@ -59,9 +57,8 @@ export class KilledBulkWorker {
   async runJob(count: number, kills: number): Promise<void> {
     const texts = Array.from({ length: count }, (_, i) => `job ${this.#ids.length} text ${i}`);
     const share = count / (kills + 1);
-    const heldFrom = (kill: number) =>
-      kill < kills ? Math.ceil(((kill + 1) * share) / CHUNK_TEXTS) * CHUNK_TEXTS : Number.POSITIVE_INFINITY;
-    this.#heldFrom = heldFrom(0);
+    const plan = { count, kills, chunkTexts: CHUNK_TEXTS };
+    this.#heldFrom = heldFrom(0, plan);
     this.#textsSent += count;
     const { id } = await this.#call('POST', '/v1/embed/jobs', { texts, model: TINY.id });
     this.#ids.push(id);
@@ -75,7 +72,7 @@ export class KilledBulkWorker {
       };
       await until(isDue, { withinMs: STEP_MS_MAX, what: 'the progress to kill at' });
       await this.#worker?.end('SIGKILL');
-      this.#heldFrom = heldFrom(kill + 1);
+      this.#heldFrom = heldFrom(kill + 1, plan);
       await this.#start();
     }
     await until(async () => (await job()).status === 'ready', { withinMs: STEP_MS_MAX, what: 'the end of the job' });

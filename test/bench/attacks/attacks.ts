@@ -9,6 +9,7 @@ const MIB = 1024 * 1024;
 export const ATTACK_MS = 6_000;
 /** Time for which a connection does not read its answer, in milliseconds. */
 const HELD_MS = 1_000;
+/** Static file of attack 7, which is built and not committed. */
 export const BUNDLE = '/docs/assets/swagger-ui-bundle.js';
 
 /** Server that is attacked, and the rights of the attacker. */
