@@ -1,4 +1,5 @@
 import { convertVectors } from '../embedding/output-types.ts';
+import { freeMemory } from '../platform/free-memory.ts';
 import { releaseBuffer } from '../platform/large-buffers.ts';
 import { renderEmbeddingList } from '../printing/print-floats.ts';
 import type { BatchRow } from './batches-store.ts';
@@ -92,6 +93,7 @@ async function renderAnswer(source: AnswerSource, line: PlannedRequest, facts: r
   const tail = { model: [...models].join('+'), promptTokens, base64: line.isBase64 };
   const { rows, columns } = await convertVectors(vectors, dimensions, line.outputType);
   const body = await renderEmbeddingList(rows, columns, tail);
+  freeMemory(vectors);
   const { id, customId, requestId } = namesOf(source.batch, line);
   const head = `{"id":${id},"custom_id":${customId},"response":{"status_code":200,"request_id":${requestId},"body":`;
   const bytes = Buffer.concat([Buffer.from(head), body, Buffer.from('},"error":null}\n')]);

@@ -1,8 +1,7 @@
-import { Readable } from 'node:stream';
 import { MONTH_SECONDS } from '../files/file-schema.ts';
 import { fileKey } from '../files/files.ts';
 import { insertFile } from '../files/files-store.ts';
-import { freeMemory } from '../platform/free-memory.ts';
+import { freeMemory, ownsMemory } from '../platform/free-memory.ts';
 import { newId } from '../platform/ids.ts';
 import type { Sql } from '../platform/postgres.ts';
 import { type AnswerSource, errorLines, type NotRun, outputLines } from './answer-lines.ts';
@@ -52,23 +51,22 @@ async function writeLines(
   };
   const id = newId('file');
   const objectKey = fileKey(batch.orgId, id);
-  const { sizeBytes, sha256 } = await objects.put(objectKey, Readable.from(all(), { objectMode: false }), { signal });
+  const { sizeBytes, sha256 } = await objects.put(objectKey, all(), { signal });
   return { id, objectKey, sizeBytes, sha256: Buffer.from(sha256, 'hex') };
 }
 
-/** Join lines into blocks, since writing costs more per call than per byte. */
+/** Join lines into blocks, since writing costs more per call than per byte. Every block fills the same memory. */
 async function* inBlocks(lines: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
-  let block = Buffer.allocUnsafeSlow(BLOCK_BYTES);
+  const block = Buffer.allocUnsafeSlow(BLOCK_BYTES);
   let bytes = 0;
   for await (const line of lines) {
-    if (bytes + line.length > block.length) {
-      if (bytes > 0) yield block.subarray(0, bytes);
-      // The receiver may still need the bytes of the last block.
-      block = Buffer.allocUnsafeSlow(Math.max(BLOCK_BYTES, line.length));
+    if (bytes + line.length > block.length && bytes > 0) {
+      yield block.subarray(0, bytes);
       bytes = 0;
     }
-    bytes += line.copy(block, bytes);
-    if (line.buffer.byteLength === line.length) freeMemory(line);
+    if (line.length > block.length) yield line;
+    else bytes += line.copy(block, bytes);
+    if (ownsMemory(line)) freeMemory(line);
   }
   if (bytes > 0) yield block.subarray(0, bytes);
 }

@@ -90,6 +90,39 @@ export function testObjects(driver: string, open: () => Promise<ObjectsUnderTest
       expect(sha256(await objects.get('stream/in'))).toBe(sha256(whole));
     });
 
+    test('an iterable may fill the same memory for every block', async () => {
+      const hash = createHash('sha256');
+      const blocks = async function* () {
+        const block = Buffer.alloc(250 * KIB);
+        for (let number = 0; number < 60; number++) {
+          hash.update(block.fill(number + 1));
+          yield block;
+          block.fill(0);
+        }
+      };
+      const stored = await objects.put('iterable/in', blocks());
+      expect(stored).toEqual({ sizeBytes: 60 * 250 * KIB, sha256: hash.digest('hex') });
+      expect(sha256(await objects.get('iterable/in'))).toBe(stored.sha256);
+    });
+
+    test('an aborted signal ends an iterable after its block, and leaves no object', async () => {
+      const stop = new AbortController();
+      let isClosed = false;
+      const blocks = async function* () {
+        try {
+          for (;;) {
+            yield randomBytes(KIB);
+            stop.abort(new Error('no longer needed'));
+          }
+        } finally {
+          isClosed = true;
+        }
+      };
+      await expect(objects.put('iterable/late', blocks(), { signal: stop.signal })).rejects.toThrow('no longer needed');
+      expect(isClosed).toBe(true);
+      expect(await objects.head('iterable/late')).toBeNull();
+    });
+
     test('a put replaces an object, and readers see the old or the new one, never a mixture', async () => {
       const [first, second] = [Buffer.alloc(200 * KIB, 'a'), Buffer.alloc(300 * KIB, 'b')];
       await objects.put('replace/one', first);

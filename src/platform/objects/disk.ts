@@ -23,6 +23,7 @@ import {
   GET_BYTES_MAX,
   type ListedObject,
   type NewObject,
+  type ObjectBody,
   type Objects,
   objectExists,
   objectNotFound,
@@ -69,7 +70,7 @@ class DiskObjects implements Objects {
 
   async put(
     key: string,
-    body: Uint8Array | Readable,
+    body: ObjectBody,
     options: { ifAbsent?: boolean; signal?: AbortSignal } = {},
   ): Promise<StoredObject> {
     const target = this.#pathOf(key);

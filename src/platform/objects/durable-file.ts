@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { type FileHandle, open, readdir, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { addAbortSignal, type Readable } from 'node:stream';
+import { addAbortSignal, Readable } from 'node:stream';
 import { AppError, dependencyDown } from '../errors.ts';
-import { type StoredObject, storageFull } from './objects.ts';
+import { type ObjectBody, type StoredObject, storageFull } from './objects.ts';
 
 /** Number of bytes per read, and per update of the hash. */
 export const READ_BYTES = 256 * 1024;
@@ -11,22 +11,19 @@ export const READ_BYTES = 256 * 1024;
 const WHOLE_READ_BYTES = 8 * 1024 * 1024;
 
 /** Write a new file and flush it to the disk; the hash is computed while writing. */
-export async function writeFile(
-  name: string,
-  body: Uint8Array | Readable,
-  signal?: AbortSignal,
-): Promise<StoredObject> {
+export async function writeFile(name: string, body: ObjectBody, signal?: AbortSignal): Promise<StoredObject> {
   const hash = createHash('sha256');
   let sizeBytes = 0;
   let file: FileHandle | undefined;
   // A stream that fails before it is read makes the read throw; without a listener it would end the process.
-  if (!(body instanceof Uint8Array)) {
+  if (body instanceof Readable) {
     body.on('error', () => {});
     if (signal) addAbortSignal(signal, body);
   }
   try {
     file = await open(name, 'wx', 0o600);
     for await (const chunk of body instanceof Uint8Array ? partsOf(body) : body) {
+      signal?.throwIfAborted();
       const bytes: Uint8Array = typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
       hash.update(bytes);
       sizeBytes += bytes.length;
@@ -36,7 +33,7 @@ export async function writeFile(
     }
     await file.sync();
   } catch (error) {
-    if (!(body instanceof Uint8Array)) body.destroy(); // in case it was never read
+    if (body instanceof Readable) body.destroy(); // in case it was never read
     signal?.throwIfAborted();
     throw translate(error);
   } finally {

@@ -14,6 +14,12 @@ export interface ListedObject {
   readonly tag: string;
 }
 
+/**
+ * Content of an object: its bytes, or an iterable of blocks such as a stream. A block is not used any more once the next
+ * one is asked for, so an iterable may fill the same memory again.
+ */
+export type ObjectBody = Uint8Array | AsyncIterable<Uint8Array>;
+
 export interface NewObject {
   readonly key: string;
   readonly bytes: Uint8Array;
@@ -39,14 +45,11 @@ export const GET_BYTES_MAX = 256 * 1024 * 1024;
  */
 export interface Objects {
   /**
-   * Write an object, replacing any older one of that key. With `ifAbsent` a key is written at most once.
+   * Write an object, replacing any older one of that key. With `ifAbsent` a key is written at most once. An aborted
+   * signal destroys a stream at once; any other iterable that waits has to end by itself.
    * @throws AppError `object_exists` (409) with `ifAbsent`; `storage_full` (503); the error of `body`
    */
-  put(
-    key: string,
-    body: Uint8Array | Readable,
-    options?: { ifAbsent?: boolean; signal?: AbortSignal },
-  ): Promise<StoredObject>;
+  put(key: string, body: ObjectBody, options?: { ifAbsent?: boolean; signal?: AbortSignal }): Promise<StoredObject>;
 
   /**
    * Move a local file that this process has written and closed into the storage.

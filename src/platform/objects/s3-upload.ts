@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from 'node:crypto';
-import { addAbortSignal, type Readable } from 'node:stream';
+import { addAbortSignal, Readable } from 'node:stream';
 import { setTimeout as delay } from 'node:timers/promises';
 import {
   AbortMultipartUploadCommand,
@@ -12,7 +12,7 @@ import {
   UploadPartCommand,
 } from '@aws-sdk/client-s3';
 import { runWithin } from '../deadline.ts';
-import { objectExists, objectTooLarge, type StoredObject } from './objects.ts';
+import { type ObjectBody, objectExists, objectTooLarge, type StoredObject } from './objects.ts';
 import { isConflict, isMissing, isPreconditionFailed, translate } from './s3-errors.ts';
 
 const PARTS_MAX = 10_000;
@@ -44,14 +44,10 @@ class BodyFailed extends Error {}
  * answer to a write is lost, the id shows that the object is not that of another writer.
  * @throws AppError `object_exists`, `object_too_large` (413), those of `translate`, and the error of `body`
  */
-export async function upload(
-  target: UploadTarget,
-  body: Uint8Array | Readable,
-  options: UploadOptions,
-): Promise<StoredObject> {
+export async function upload(target: UploadTarget, body: ObjectBody, options: UploadOptions): Promise<StoredObject> {
   const stop = new AbortController();
   const signal = options.signal ? AbortSignal.any([options.signal, stop.signal]) : stop.signal;
-  if (!(body instanceof Uint8Array)) {
+  if (body instanceof Readable) {
     // A stream that fails before it is read makes the read throw; without a listener it would end the process.
     body.on('error', () => {});
     addAbortSignal(signal, body);
@@ -59,6 +55,7 @@ export async function upload(
   const hash = createHash('sha256');
   let sizeBytes = 0;
   const parts = cutParts(body, options.partBytes, (bytes) => {
+    signal.throwIfAborted();
     hash.update(bytes);
     sizeBytes += bytes.length;
   });
@@ -69,7 +66,8 @@ export async function upload(
     if (first.value.isLast) await putWhole(target, first.value.bytes, { writer, ifAbsent: options.ifAbsent, signal });
     else await putParts(target, first.value.bytes, parts, { writer, ifAbsent: options.ifAbsent, signal, stop });
   } catch (error) {
-    stop.abort(); // ends pending requests and the body
+    stop.abort(); // ends pending requests and a stream
+    await parts.return(undefined);
     options.signal?.throwIfAborted();
     throw error instanceof BodyFailed ? error.cause : translate(error);
   }
@@ -201,7 +199,7 @@ interface Part {
 
 /** Cut the body into parts of `partBytes`. The last part has 1 to `partBytes` bytes, or 0 if the body is empty. */
 async function* cutParts(
-  body: Uint8Array | Readable,
+  body: ObjectBody,
   partBytes: number,
   onBytes: (bytes: Uint8Array) => void,
 ): AsyncGenerator<Part> {
@@ -216,7 +214,8 @@ async function* cutParts(
   let heldBytes = 0;
   for await (const bytes of readBody(body)) {
     onBytes(bytes);
-    held.push(bytes);
+    // Only a stream leaves its blocks to us.
+    held.push(body instanceof Readable ? bytes : Buffer.from(bytes));
     heldBytes += bytes.length;
     if (heldBytes <= partBytes) continue;
     const whole = Buffer.concat(held, heldBytes);
@@ -231,7 +230,7 @@ async function* cutParts(
   yield { bytes: held.length === 1 && held[0] ? held[0] : Buffer.concat(held, heldBytes), isLast: true };
 }
 
-async function* readBody(body: Readable): AsyncGenerator<Uint8Array> {
+async function* readBody(body: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   try {
     for await (const chunk of body) yield typeof chunk === 'string' ? Buffer.from(chunk) : chunk;
   } catch (cause) {

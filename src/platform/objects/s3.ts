@@ -22,6 +22,7 @@ import {
   isKey,
   type ListedObject,
   type NewObject,
+  type ObjectBody,
   type Objects,
   objectNotFound,
   objectTooLarge,
@@ -85,7 +86,7 @@ class S3Objects implements Objects {
 
   async put(
     key: string,
-    body: Uint8Array | Readable,
+    body: ObjectBody,
     { ifAbsent = false, signal }: { ifAbsent?: boolean; signal?: AbortSignal } = {},
   ): Promise<StoredObject> {
     checkKey(key);
