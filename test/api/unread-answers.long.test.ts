@@ -84,7 +84,7 @@ async function call(method: string, path: string, json?: unknown): Promise<Recor
 async function seed(): Promise<MatrixIds> {
   const bucket = (await call('GET', '/v1/buckets/default'))['id'] as string;
   const collection = (await call('POST', `/v1/buckets/${bucket}/collections`, { name: 'shelf' }))['id'] as string;
-  const text = Array.from({ length: 30_000 }, (_, n) => `A word and number ${n} of a long text.`).join('\n');
+  const text = Array.from({ length: 30_000 }, (_, n) => `Word and number ${n} of a long text, 긴 글.`).join('\n');
   const upload = await call('POST', `/v1/buckets/${bucket}/documents`, { filename: 'long.txt', text });
   const bulk = await call('POST', '/v1/embed/jobs', { texts: TEXTS });
   const workflow = (await call('POST', '/v1/workflows', { name: 'multiply', definition: MULTIPLYING }))['id'] as string;
