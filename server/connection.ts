@@ -48,6 +48,7 @@ export class Connection {
   /** Time for which the server has waited for the body, and start of the present wait. */
   #waitedMs = 0;
   #waitingSinceMs: number | null = null;
+  #hasBegun = false;
   #isRefused = false;
   #lingering: NodeJS.Timeout | null = null;
 
@@ -63,12 +64,16 @@ export class Connection {
     });
   }
 
-  begin(req: IncomingMessage, res: ServerResponse): void {
+  /** Begin a request. Return true if it is the first of this connection. */
+  begin(req: IncomingMessage, res: ServerResponse): boolean {
+    const isFirst = !this.#hasBegun;
+    this.#hasBegun = true;
     this.#req = req;
     this.#res = res;
     this.#window = null;
     this.#waitedMs = 0;
     this.#waitingSinceMs = null;
+    return isFirst;
   }
 
   /**
@@ -173,10 +178,13 @@ export class Connection {
     socket.end();
     socket.once('end', () => socket.destroy());
     this.#req?.resume();
-    // Parse nothing more: the parser would copy every byte.
-    socket.removeAllListeners('data').on('data', releaseMemory);
-    // Node resumes the socket after this function, because the request is over.
-    setImmediate(() => socket.pause());
+    // Before that, Node resumes the socket of the request that is over. A socket that it had paused, because nobody read
+    // the body, could not be resumed later.
+    setImmediate(() => {
+      // Parse nothing more: the parser would copy every byte.
+      socket.removeAllListeners('data').on('data', releaseMemory);
+      socket.pause();
+    });
     const beganMs = performance.now();
     const untilBytes = socket.bytesRead + LINGER_BYTES_MAX;
     let isDiscarding = false;

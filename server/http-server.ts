@@ -10,6 +10,7 @@ import {
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:https';
 import { type AddressInfo, createServer as createListener, type Server as Listener, type Socket } from 'node:net';
 import { AppError, invalidRequest } from '../src/platform/errors.ts';
+import { yieldToEventLoop } from '../src/platform/event-loop.ts';
 import type { Logger } from '../src/platform/logger.ts';
 import { Connection, type ConnectionBounds } from './connection.ts';
 import { requestTimeout } from './errors.ts';
@@ -89,7 +90,7 @@ export function createHttpServer(
 
   const serve = (req: IncomingMessage, res: ServerResponse) => {
     const connection = connections.get(req.socket);
-    connection?.begin(req, res);
+    const isFirst = connection?.begin(req, res) === true;
     const fault = headerFault(req);
     if (fault !== null) {
       connection?.refuse(invalidRequest(fault));
@@ -97,7 +98,8 @@ export function createHttpServer(
     }
     if (isClosing) res.setHeader('Connection', 'close');
     if (tls !== null) res.setHeader('Strict-Transport-Security', HSTS);
-    callback(req, res);
+    if (isFirst) void inTurn(() => callback(req, res), res);
+    else callback(req, res);
   };
   const server = openServer(tls, {
     maxHeaderSize: bounds.headerBytesMax,
@@ -163,6 +165,17 @@ export function createHttpServer(
       };
     },
   };
+}
+
+/**
+ * Begin the first request of a connection in an iteration of the event loop of its own. If hundreds of connections open
+ * together, requests on other connections don't wait for all of them: 20 ms instead of 23 at the 99th percentile beside
+ * attack 12 of `npm run bench -- attacks`, whose goal is 26.
+ */
+async function inTurn(begin: () => void, res: ServerResponse): Promise<void> {
+  await yieldToEventLoop();
+  // The client may have gone.
+  if (!res.closed) begin();
 }
 
 /** Check the bodies of all connections from time to time. */
