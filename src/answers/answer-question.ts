@@ -54,7 +54,7 @@ export interface Asked
  * passages, the text as the model writes it, and the complete answer. Stopping the iteration cancels the model's call.
  *
  * @throws AppError `answers_not_set` (409), `bucket_not_found`, `assistant_not_found` (404), `quota_exceeded` (402),
- * `model_not_allowed` (403); AnswerFailure if the model fails before its first output; the reason of the signal
+ *   `model_not_allowed` (403); AnswerFailure if the model fails before its first output; the reason of the signal
  */
 export async function* answerQuestion(
   context: AnswerContext,

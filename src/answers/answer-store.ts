@@ -12,7 +12,7 @@ export async function insertAnswer(sql: Sql, caller: Caller, answer: Answer, kep
             now() + ${keptMs} * interval '1 millisecond')`;
 }
 
-/** Select an answer of the caller. Return null if there is none or if a document of it is now hidden from the caller. */
+/** Select an answer of the caller. Return null if there is none, or if one of its documents is now hidden. */
 export async function selectAnswer(sql: Sql, caller: Caller, id: string): Promise<Answer | null> {
   const [row] = await sql<{ answer: Answer }[]>`
     SELECT answer FROM answers
@@ -25,7 +25,7 @@ export async function selectAnswer(sql: Sql, caller: Caller, id: string): Promis
  * Rate an answer of the caller.
  *
  * @returns id of its search in the search log, if logged; null if the answer is not stored or if the caller may no
- * longer read its documents
+ *   longer read its documents
  */
 export async function rateAnswer(
   sql: Sql,

@@ -31,7 +31,7 @@ export interface ChatModel {
    * arrives. Stopping the iteration cancels the call.
    *
    * @throws AppError `provider_unavailable` (502), even in mid-answer, `upstream_rejected` (400), `server_busy` (503);
-   * the reason of the signal once it is aborted
+   *   the reason of the signal once it is aborted
    */
   ask(task: ChatTask, signal: AbortSignal): AsyncGenerator<ChatPart, void>;
   close(): Promise<void>;
