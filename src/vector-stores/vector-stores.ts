@@ -147,7 +147,7 @@ async function findStore(sql: Sql, caller: BucketUser, ref: string): Promise<Sto
   return store;
 }
 
-/** Find a vector store that has not expired. @throws AppError `bucket_not_found` (404), `vector_store_expired` (400) */
+/** Return an unexpired vector store. @throws AppError `bucket_not_found` (404), `vector_store_expired` (400) */
 export async function requireLive(sql: Sql, caller: BucketUser, ref: string): Promise<StoreRow> {
   const store = await findStore(sql, caller, ref);
   if (!store.isExpired) return store;
