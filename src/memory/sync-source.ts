@@ -148,7 +148,7 @@ async function workOf(
   return read.map((each) => ({ read: each, known: known.get(idByKey.get(each.key) ?? '') ?? null }));
 }
 
-/** Find vanished entries by content. A match leaves `vanished`, since it continues under another name. */
+/** Return a function that finds vanished entries by content. A match leaves `vanished`: it was only renamed. */
 function renameFinder({ sql, source }: WriteContext, vanished: Map<string, KnownEntry>): FindRenamed {
   const bySize = Map.groupBy(vanished.values(), ({ sizeBytes }) => sizeBytes);
   return async ({ key }, sizeBytes, sha256) => {
