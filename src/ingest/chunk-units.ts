@@ -56,7 +56,7 @@ export function unitsOf(
   return whole === null ? units : [unit(whole, whole.tokens, false)];
 }
 
-/** Join the lines of a table or listing to one segment; null if it does not fit into a chunk with its headings. */
+/** Join the lines of a table or listing to one segment, or return null if it doesn't fit a chunk with its headings. */
 function wholeOf(
   text: string,
   lines: readonly Unit[],
