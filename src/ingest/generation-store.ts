@@ -22,7 +22,7 @@ export interface NewGeneration {
   readonly replaces: number | null;
 }
 
-/** What a statement does with rows that another transaction has locked: wait, or skip them. */
+/** Handling of rows that another transaction has locked: wait for them, or skip them. */
 export type LockedRows = 'wait' | 'skip';
 
 /**
