@@ -12,6 +12,6 @@ export interface BatchContext extends FileContext {
   readonly plans: PlanSettings;
   /** Maximum number of chunks of one batch to embed concurrently. */
   readonly callsInFlight: number;
-  /** How long to keep the record of an ended batch. */
+  /** Time to keep the record of an ended batch. */
   readonly retentionMs: number;
 }

@@ -19,7 +19,7 @@ export interface BulkContext {
   readonly plans: PlanSettings;
   /** Maximum number of chunks of one job to embed concurrently. */
   readonly callsInFlight: number;
-  /** How long to keep a job's input and results after its end. */
+  /** Time to keep a job's input and results after its end. */
   readonly retentionMs: number;
 }
 

@@ -4,7 +4,7 @@ import { openMessengerSender } from './messenger.ts';
 import type { Sender, SenderConfig, SenderConnection } from './sender.ts';
 import { openVendor, type VendorConnections } from './vendor-call.ts';
 
-/** How a configuration sends: through the contract's provider or an Alimtalk vendor. */
+/** Way in which a configuration sends: through the contract's provider or an Alimtalk vendor. */
 export type SendingConfig =
   | { readonly kind: 'contract'; readonly config: MessengerConfig }
   | { readonly kind: 'vendor'; readonly sender: Sender; readonly config: SenderConfig };

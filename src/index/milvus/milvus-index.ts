@@ -37,7 +37,7 @@ import { rowsOf, versionRow } from './rows.ts';
 
 /** Number of rows per request. The client blocks the event loop for about 0.3 ms per row. */
 const REQUEST_ROWS = 100;
-/** How long to wait before treating a write of unknown outcome as final. */
+/** Time before a write of unknown outcome counts as final. */
 const LATE_MS = 60_000;
 
 /**

@@ -14,7 +14,7 @@ export const GRADE_MAX = 3;
 
 const Level = z.enum(LOG_LEVELS);
 
-/** How much an organization keeps of its searches. */
+/** Level at which an organization keeps its searches. */
 export const SearchLogLevel = z
   .object({
     level: Level.describe('what is kept now: off, counts (numbers by day), or queries (also what was asked)'),
