@@ -14,7 +14,7 @@ export interface MoveContext {
   readonly objects: Objects;
   readonly keyRing: Pick<KeyRing, 'apiKeyPepper' | 'encryption'>;
   readonly installationId: string;
-  /** Directory of the migrations. */
+  /** Folder of the migrations. */
   readonly migrations: string;
 }
 

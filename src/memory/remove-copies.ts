@@ -3,7 +3,7 @@ import path from 'node:path';
 import type { Sql } from '../platform/postgres.ts';
 import { selectExistingSources } from './source-store.ts';
 
-/** Return this host's directory for copies of repositories, each named by its source id. */
+/** Return this host's folder for copies of repositories, each named by its source id. */
 export function copiesFolder(dataDir: string): string {
   return path.join(dataDir, 'git');
 }

@@ -30,9 +30,9 @@ export interface ChildTask {
 export interface ChildArgument {
   /** Format whose code the child loads immediately. */
   readonly preload: ChildFormat;
-  /** Directory of the predefined CMaps for East Asian PDFs, with a trailing slash; null if not installed. */
+  /** Folder of the predefined CMaps for East Asian PDFs, with a trailing slash; null if not installed. */
   readonly cmapFolder: string | null;
-  /** Directory of the decoders for fax and JPEG 2000 images, with a trailing slash; null if not installed. */
+  /** Folder of the decoders for fax and JPEG 2000 images, with a trailing slash; null if not installed. */
   readonly wasmFolder: string | null;
 }
 

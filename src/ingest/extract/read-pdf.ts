@@ -25,7 +25,7 @@ export interface PdfOptions {
   readonly pagesMax: number;
   readonly textCharsMax: number;
   readonly cmapFolder: string | null;
-  /** Directory of image decoders; null if fax, JBIG2 and JPEG 2000 images can't be decoded. */
+  /** Folder of image decoders; null if fax, JBIG2 and JPEG 2000 images can't be decoded. */
   readonly wasmFolder: string | null;
   /** Sink of pictures; null to leave pages without text empty. */
   readonly images: ImageSink | null;

@@ -20,25 +20,25 @@ const SLICES_MAX = 10_000;
 const SETTLED_MS = 2_000;
 
 export interface FolderOptions {
-  /** Root directory in the operator's settings. */
+  /** Root folder in the operator's settings. */
   readonly root: string;
-  /** Directory of the source, relative to `root`. */
+  /** Folder of the source, relative to `root`. */
   readonly path: string;
   readonly globs: Globs;
   readonly dataDir: string;
   readonly bytesMax: number;
-  /** Maximum number of slices per listing, each with up to 1,000 directories. */
+  /** Maximum number of slices per listing, each with up to 1,000 folders. */
   readonly slicesMax?: number;
 }
 
-/** Real paths of the source's directory, its root, and the data directory. */
+/** Real paths of the source's folder, its root, and the data directory. */
 export interface FolderPlace {
   readonly root: string;
   readonly base: string;
   readonly dataDir: string;
 }
 
-/** Resolve the source's directory. @throws SourceFault if it is missing, not a directory, or outside its root */
+/** Resolve the source's folder. @throws SourceFault if it is missing, not a folder, or outside its root */
 export async function resolveFolder(options: Pick<FolderOptions, 'root' | 'path' | 'dataDir'>): Promise<FolderPlace> {
   const at = (folder: string) =>
     realpath(folder).catch((error: NodeJS.ErrnoException) => {
@@ -60,7 +60,7 @@ export async function resolveFolder(options: Pick<FolderOptions, 'root' | 'path'
 
 const LIST_MODULE = new URL('./list-folder.ts', import.meta.url).href;
 
-/** Open a directory as a source. Size and time are a file's version. Real path checks keep files inside the root. */
+/** Open a folder as a source. Size and time are a file's version. Real path checks keep files inside the root. */
 export function openFolderReader(options: FolderOptions): SourceReader {
   return {
     async *list(signal) {
@@ -140,7 +140,7 @@ async function readFile(
 }
 
 /**
- * Open a file of the directory. Return null if its real path is outside the root or inside the data directory. Check
+ * Open a file of the folder. Return null if its real path is outside the root or inside the data directory. Check
  * the path of the open file, since part of the path may have become a link after the listing.
  */
 async function openContained({ root, base, dataDir }: FolderPlace, key: string): Promise<FileHandle | null> {

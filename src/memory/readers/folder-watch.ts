@@ -4,12 +4,12 @@ import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { FolderPlace } from './folder-reader.ts';
 
-/** Maximum number of watched directories per tree, since each uses a system watch. Further ones need a schedule. */
+/** Maximum number of watched folders per tree, since each uses a system watch. Further ones need a schedule. */
 const FOLDERS_MAX = 1_000;
 /** Quiet period before changes are reported. */
 const QUIET_MS = 1_000;
 
-/** Watches on the directories of a tree. They don't keep the process running. */
+/** Watches on the folders of a tree. They don't keep the process running. */
 export class FolderWatch {
   readonly #watchers = new Map<string, FSWatcher>();
   readonly #place: FolderPlace;
@@ -31,7 +31,7 @@ export class FolderWatch {
     return opened;
   }
 
-  /** True once the system has ended a watch, for example because the directory was removed. */
+  /** True once the system has ended a watch, for example because the folder was removed. */
   get isBroken(): boolean {
     return this.#isBroken;
   }
@@ -41,7 +41,7 @@ export class FolderWatch {
     this.#watchers.clear();
   }
 
-  /** Watch a directory and its subdirectories. On Linux, Node's recursive mode would open a watch per file. */
+  /** Watch a folder and its subfolders. On Linux, Node's recursive mode would open a watch per file. */
   async #add(top: string): Promise<void> {
     const pending = [top];
     for (let folder = pending.pop(); folder !== undefined; folder = pending.pop()) {
@@ -62,11 +62,11 @@ export class FolderWatch {
       });
       this.#watchers.set(folder, watcher);
     } catch {
-      // The system has no more watches, or the directory is gone. A schedule finds the changes.
+      // The system has no more watches, or the folder is gone. A schedule finds the changes.
     }
   }
 
-  /** Wait until changes pause, watch new directories, and report the changes once. */
+  /** Wait until changes pause, watch new folders, and report the changes once. */
   async #changed(): Promise<void> {
     if (this.#isWaiting) return;
     this.#isWaiting = true;

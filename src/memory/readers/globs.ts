@@ -27,7 +27,7 @@ export function compileGlobs({ include = ['**'], exclude = [] }: Globs): {
   matches(path: string): boolean;
   /** Return true if `exclude` matches a path. */
   excludes(path: string): boolean;
-  /** Return true if no path below this directory can match. */
+  /** Return true if no path below this folder can match. */
   excludesFolder(path: string): boolean;
 } {
   const included = include.flatMap((glob) => compileGlob(glob, false));

@@ -10,20 +10,20 @@ import {
   withoutControl,
 } from './source-reader.ts';
 
-/** Number of entries after which a slice ends, once the current directory is complete. */
+/** Number of entries after which a slice ends, once the current folder is complete. */
 const SLICE_ENTRIES = 4_000;
-/** Number of directories after which a slice ends. */
+/** Number of folders after which a slice ends. */
 const SLICE_FOLDERS = 1_000;
 
 export interface FolderSlice {
-  /** Real path of the source's directory. */
+  /** Real path of the source's folder. */
   readonly base: string;
   /** Real path that contains everything the source may read. */
   readonly root: string;
   /** Real path of the service's data directory, which is never listed. */
   readonly dataDir: string;
   readonly globs: Globs;
-  /** Directories still to be listed, relative to `base`. */
+  /** Folders still to be listed, relative to `base`. */
   readonly pending: readonly string[];
 }
 
@@ -31,7 +31,7 @@ export interface ListedSlice extends Listing {
   readonly pending: readonly string[];
 }
 
-/** Return true if a path is the directory or below it. */
+/** Return true if a path is the folder or below it. */
 export function isWithin(folder: string, target: string): boolean {
   return target === folder || target.startsWith(folder.endsWith(path.sep) ? folder : folder + path.sep);
 }
@@ -42,7 +42,7 @@ export function versionOf(stats: Pick<Stats, 'size' | 'mtimeMs'>): string {
 }
 
 /**
- * List the next directories of a tree. This runs on a worker thread, since synchronous file system calls take a fifth
+ * List the next folders of a tree. This runs on a worker thread, since synchronous file system calls take a fifth
  * of the time. Follow links only to files inside `root`. Skip other links and special files.
  */
 export function listSlice(slice: FolderSlice): ListedSlice {
@@ -72,7 +72,7 @@ function listOne(slice: FolderSlice, folder: string, globs: ReturnType<typeof co
   try {
     items = readFolder(absolute);
   } catch (error) {
-    // A directory removed meanwhile counts as removed. The documents of unreadable directories stay.
+    // A folder removed meanwhile counts as removed. The documents of unreadable folders stay.
     if (codeOf(error) === 'ENOENT' && folder !== '') return;
     found.faults.push({ key: folder, isFolder: true, fault: `the folder cannot be read (${codeOf(error)})` });
     return;

@@ -4,7 +4,7 @@ import type { SOURCE_FAILURES } from '../../jobs/schema.ts';
 
 /** File, object or row of a source, as listed. */
 export interface ListedEntry {
-  /** Path relative to the directory, key below the prefix, or primary key as a JSON list. */
+  /** Path relative to the folder, key below the prefix, or primary key as a JSON list. */
   readonly key: string;
   /** Value that changes whenever the content may have changed. */
   readonly version: string;

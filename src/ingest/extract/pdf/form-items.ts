@@ -43,7 +43,7 @@ function textOf(annotation: Annotation): string {
     return values
       .map((value) => options.find(({ exportValue }) => exportValue === value)?.displayValue ?? value)
       .join(', ');
-  // For a named choice: the chosen one of the field's buttons.
+  // Return a named choice only at the button that was chosen, not at the other buttons of its field.
   const own = annotation.buttonValue ?? annotation.exportValue ?? values[0];
   return fieldType === 'Btn' ? values.filter((value) => value === own && !CHECKED.test(value)).join(', ') : '';
 }

@@ -31,7 +31,7 @@ const FILE_MODES = new Set(['100644', '100755']);
 export interface GitOptions {
   readonly connection: GitConnection;
   readonly config: ConfigOf<'git'>;
-  /** Directory for cached copies of repositories. */
+  /** Folder for cached copies of repositories. */
   readonly cacheDir: string;
   /** Name of the copy to keep; null for a temporary copy that `close` removes. */
   readonly copy: string | null;
@@ -85,7 +85,7 @@ export async function openGitReader(options: GitOptions): Promise<SourceReader> 
   };
 }
 
-/** Create the directory of a copy, and remove copies that no synchronisation has used for a month. */
+/** Create the folder of a copy, and remove copies that no synchronisation has used for a month. */
 async function openCopy({ cacheDir, copy }: GitOptions): Promise<string> {
   await mkdir(cacheDir, { recursive: true, mode: 0o700 });
   for (const name of await readdir(cacheDir)) {
