@@ -6,7 +6,7 @@ import { type HeldJob, releaseUnknown } from './store.ts';
 /** Maximum time that a stopping worker spends on returning its jobs. */
 export const RETURN_MS = 2_000;
 
-/** Returns to the queue jobs that a worker holds according to the database but doesn't run. */
+/** Returner of jobs that a worker holds according to the database, but doesn't run, to the queue. */
 export class ClaimReturns {
   readonly #sql: Sql;
   readonly #logger: Logger;

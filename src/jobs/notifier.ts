@@ -17,9 +17,9 @@ export interface NotificationListener {
 }
 
 /**
- * Notifies workers that a job is queued, or that a job was taken from its worker. Notifications are only hints on which
- * no job depends. Losing one of the first kind costs the time until the worker's next sweep, one of the second kind the
- * time until its next heartbeat. Notify only after the transaction that changed the job has committed.
+ * Notifier of workers about queued jobs, and about jobs that were taken from them. Notifications are only hints: no job
+ * depends on them. Losing one of the first kind costs the time until the worker's next sweep, one of the second kind
+ * the time until its next heartbeat. Notify only after the transaction that changed the job has committed.
  *
  * Every driver passes test/conformance/notifier.ts.
  */
@@ -76,7 +76,7 @@ export function openPostgresNotifier(sql: Sql, direct: Sql): JobNotifier {
   };
 }
 
-/** Throttles a function to a minimum interval. Calls during the interval are merged into one at its end. */
+/** Throttle of a function to a minimum interval. It merges calls during the interval into one at its end. */
 class SpacedCalls {
   readonly #run: () => PromiseLike<unknown>;
   #lastMs = Number.NEGATIVE_INFINITY;

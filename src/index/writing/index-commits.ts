@@ -19,7 +19,7 @@ interface CommitContext {
   readonly logger: Logger;
 }
 
-/** Commits appended generations under the lock of the index. */
+/** Committer of appended generations, under the lock of the index. */
 export class IndexCommits {
   readonly #sql: Sql;
   readonly #chunks: ChunkIndex;

@@ -10,7 +10,7 @@ const TITLE_ROWS_MAX = 4;
 const CELL_CHARS_MAX = 64 * 1024;
 
 /**
- * Builds a table row by row. A small table becomes one block with one line per row (`a | b | c`), a large one becomes
+ * Builder of a table, row by row. A small table becomes one block with one line per row (`a | b | c`), a large one
  * several. If the first row with several cells names the columns, it is the `header` of every block, so that every
  * chunk of the table can have the column names.
  */

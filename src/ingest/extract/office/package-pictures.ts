@@ -8,8 +8,8 @@ export const PICTURE_BYTES_MAX = 32 * 1024 * 1024;
 export type PicturePlace = Pick<PageImage, 'page' | 'slide' | 'sheet'>;
 
 /**
- * Passes an office document's pictures on for recognition, like those of PDF pages: with the strategy `auto`, those of
- * a slide, sheet or document without text; with `always`, all. A repeated picture is read once. Drawings (EMF, WMF,
+ * Pictures of an office document on their way to recognition, like those of PDF pages: with the strategy `auto`, those
+ * of a slide, sheet or document without text; with `always`, all. A repeated picture is read once. Drawings (EMF, WMF,
  * SVG) don't count as pictures.
  */
 export class PackagePictures {
