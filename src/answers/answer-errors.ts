@@ -1,7 +1,7 @@
 import { type AppError, conflict } from '../platform/errors.ts';
 import type { AnswerStart } from './schema.ts';
 
-/** Create the error 409 for an installation without a chat model. */
+/** Create the error (409) for an installation without a chat model. */
 export function answersNotSet(): AppError {
   const example = '{protocol: openai, base_url: https://api.openai.com/v1, model: NAME}';
   return conflict(
@@ -10,7 +10,7 @@ export function answersNotSet(): AppError {
   );
 }
 
-/** Failure of the model before it wrote anything. The passages were found, and are shown in place of an answer. */
+/** Failure of the model before its first output. Callers show the passages, which were found, in place of an answer. */
 export class AnswerFailure extends Error {
   override readonly name = 'AnswerFailure';
   readonly start: AnswerStart;

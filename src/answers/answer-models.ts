@@ -10,8 +10,8 @@ export interface AnswerModelsContext extends Pick<AnswerContext, 'chat'> {
 }
 
 /**
- * List the buckets and assistants that the caller can ask, as models of `POST /v1/chat/completions`; none without a
- * chat model.
+ * List the buckets and assistants that the caller may ask, as models of `POST /v1/chat/completions`. The list is empty
+ * if no chat model is configured.
  */
 export async function listAnswerModels({ sql, chat }: AnswerModelsContext, caller: Caller): Promise<ModelView[]> {
   if (chat === null || !hasScope(caller, 'search') || !isModelAllowed(caller.limits, chat.model.id)) return [];

@@ -33,29 +33,28 @@ const STATUSES: Readonly<Record<EndReason, AnswerStatus>> = {
 
 export interface AnswerContext extends GatherContext {
   readonly sql: Sql;
-  /** Chat model of the settings, with its limits; null if none is set. */
+  /** Configured chat model with its limits, or null. */
   readonly chat: { readonly model: ChatModel; readonly settings: AnswerSettings } | null;
   readonly meter: Pick<Meter, 'reserve'>;
 }
 
-/** Question with where it comes from. */
+/** Question and its context. */
 export interface Asked
   extends Pick<AnswerRequest, 'query' | 'buckets' | 'assistant' | 'history' | 'filter' | 'top_k' | 'style'> {
-  /** Address of this service for links; null if it is unknown. */
+  /** Base URL of this service for links; null if unknown. */
   readonly origin: string | null;
-  /** Words of the client that are added to the rules of the answer. */
+  /** Instructions from the client, appended to the rules of the answer. */
   readonly prompt?: string | undefined;
-  /** Collection of the only bucket, to search only there. */
+  /** Collection to search; only with a single bucket. */
   readonly collection?: string | undefined;
 }
 
 /**
- * Answer a question from passages that the caller may read: search, ask the model, and check its citations. The events
- * are the passages, the text as it is written, and the whole answer. A caller that stops reading ends the call of the
- * model.
+ * Answer a question from passages that the caller may read: search, ask the model, and check its citations. Yield the
+ * passages, the text as the model writes it, and the complete answer. Stopping the iteration cancels the model's call.
  *
  * @throws AppError `answers_not_set` (409), `bucket_not_found`, `assistant_not_found` (404), `quota_exceeded` (402),
- *   `model_not_allowed` (403); AnswerFailure if the model fails before it wrote anything; the signal's reason
+ *   `model_not_allowed` (403); AnswerFailure if the model fails before its first output; the reason of the signal
  */
 export async function* answerQuestion(
   context: AnswerContext,
@@ -76,19 +75,19 @@ export async function* answerQuestion(
   }
 }
 
-/** Read an answer to its end. @throws what `answerQuestion` throws */
+/** Consume the events and return the complete answer. @throws the errors of `answerQuestion` */
 export async function wholeAnswer(events: AsyncIterable<AnswerEvent>): Promise<Answer> {
   for await (const event of events) if (event.kind === 'end') return event.answer;
   throw new TypeError('an answer has an end');
 }
 
-/** Book an answer that the model worked on. */
+/** Charge the tokens of an answer, or release the reservation if the model used none. */
 function settle(reservation: Reservation, { input, output }: ChatTally, model: string): Promise<void> | void {
   if (input + output === 0) return reservation.release();
   reservation.settle([{ model, texts: 1, tokens: input, outputTokens: output }]);
 }
 
-/** Run a generator for an organization, so that its calls take turns with those of others. */
+/** Run a generator on behalf of an organization, so that its calls take turns with those of other organizations. */
 async function* inOrganization<T>(orgId: string, events: AsyncGenerator<T, void>): AsyncGenerator<T, void> {
   try {
     for (;;) {
@@ -101,7 +100,7 @@ async function* inOrganization<T>(orgId: string, events: AsyncGenerator<T, void>
   }
 }
 
-/** Scope of a search, and the rules of its answer. */
+/** Buckets and filter of a search, and the rules of its answer. */
 interface Scope {
   readonly buckets: readonly string[];
   readonly filter: Assistant['definition']['filter'];
@@ -129,7 +128,7 @@ async function scopeOf(sql: Sql, caller: Caller, asked: Asked): Promise<Scope> {
   };
 }
 
-/** Combine the conditions of an assistant with those of a question, so that a question cannot widen them. */
+/** Combine the filters of an assistant and of a question with AND, so that a question can't widen the search. */
 function allOf(own: Scope['filter'], other: Scope['filter']): Scope['filter'] {
   if (own === undefined || other === undefined) return own ?? other;
   return { type: 'and', filters: [own, other] };
@@ -184,7 +183,7 @@ interface Writing {
   readonly text: CitedText;
 }
 
-/** Let the model write. @returns how the answer ended */
+/** Stream the model's text. @returns how the answer ended */
 async function* write(
   { chat, tally }: Answering,
   { start, history, scope, text }: Writing,
@@ -231,7 +230,7 @@ function toAnswer(
   };
 }
 
-/** Keep an answer for the time of the settings. */
+/** Store an answer for the configured time. */
 async function kept({ sql, chat }: Answering, caller: Caller, answer: Answer): Promise<Answer> {
   const { keptMs } = chat.settings;
   if (keptMs === 0) return answer;

@@ -3,7 +3,7 @@ import { hiddenAmong } from '../documents/hidden-among.ts';
 import type { Sql } from '../platform/postgres.ts';
 import type { Answer, RatedAnswer, RatingRequest } from './schema.ts';
 
-/** Keep an answer for the caller who asked. Answers are not shared. */
+/** Insert an answer for the caller who asked. Other callers can't read it. */
 export async function insertAnswer(sql: Sql, caller: Caller, answer: Answer, keptMs: number): Promise<void> {
   const documentIds = [...new Set(answer.passages.map(({ document_id: id }) => id))];
   await sql`
@@ -12,7 +12,7 @@ export async function insertAnswer(sql: Sql, caller: Caller, answer: Answer, kep
             now() + ${keptMs} * interval '1 millisecond')`;
 }
 
-/** Select an answer of the caller; null if there is none, or if the caller may not read one of its documents now. */
+/** Select an answer of the caller. Return null if there is none, or if one of its documents is now hidden. */
 export async function selectAnswer(sql: Sql, caller: Caller, id: string): Promise<Answer | null> {
   const [row] = await sql<{ answer: Answer }[]>`
     SELECT answer FROM answers
@@ -24,8 +24,8 @@ export async function selectAnswer(sql: Sql, caller: Caller, id: string): Promis
 /**
  * Rate an answer of the caller.
  *
- * @returns the id of its search, if the search log had it; null if the answer is not kept, or if the caller may not
- *   read its documents now
+ * @returns id of its search in the search log, if logged; null if the answer is not stored or if the caller may no
+ *   longer read its documents
  */
 export async function rateAnswer(
   sql: Sql,
@@ -41,7 +41,7 @@ export async function rateAnswer(
   return row ?? null;
 }
 
-/** Select rated answers of the organization whose documents the caller may read, the latest rating first. */
+/** Select rated answers of the organization whose documents the caller may read, latest rating first. */
 export async function selectRated(
   sql: Sql,
   caller: Caller,
@@ -64,12 +64,12 @@ export async function selectRated(
   }));
 }
 
-/** Delete the answers that show one of these documents. */
+/** Delete the answers that quote one of these documents. */
 export async function eraseAnswersAbout(tx: Sql, orgId: string, documentIds: readonly string[]): Promise<void> {
   await tx`DELETE FROM answers WHERE org_id = ${orgId} AND document_ids && ${tx.array([...documentIds])}::text[]`;
 }
 
-/** Delete at most `rowsMax` answers whose time is over. */
+/** Delete at most `rowsMax` expired answers. */
 export async function deleteExpiredAnswers(sql: Sql, rowsMax: number): Promise<void> {
   await sql`
     DELETE FROM answers WHERE id IN (SELECT id FROM answers WHERE expires_at <= now() ORDER BY expires_at LIMIT ${rowsMax})`;

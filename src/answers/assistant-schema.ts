@@ -4,7 +4,7 @@ import { Filter } from '../search/filter/filter.ts';
 
 const PROMPT_CHARS_MAX = 8_000;
 
-/** Rules by which an assistant answers. */
+/** Settings of an assistant. */
 export const AssistantDefinition = z.object({
   buckets: z.array(BucketRef).min(1).max(20).describe('ids or names of the buckets that it searches'),
   filter: Filter.optional().describe('conditions on the metadata of documents, besides those of a question'),
@@ -23,7 +23,7 @@ export const AssistantDefinition = z.object({
   top_k: z.int().min(1).max(50).optional().describe('passages to answer from, at most'),
 });
 
-/** `POST /v1/assistants`. */
+/** Body of `POST /v1/assistants`. */
 export const AssistantRequest = AssistantDefinition.extend({
   name: z
     .string()

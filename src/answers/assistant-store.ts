@@ -3,7 +3,7 @@ import { type BucketUser, bucketsOf } from '../documents/store.ts';
 import type { Sql } from '../platform/postgres.ts';
 import type { Assistant } from './assistant-schema.ts';
 
-/** Insert an assistant. Return null if the organization has one of this name. */
+/** Insert an assistant. Return null if the organization already has one of this name. */
 export async function insertAssistant(
   tx: Sql,
   orgId: string,
@@ -33,7 +33,7 @@ function columns(sql: Sql) {
   return sql`id, name, definition, created_at AS "createdAt"`;
 }
 
-/** Select what a caller can ask: `assistant/NAME` and `bucket/NAME`, by name. */
+/** Select the names that a caller may ask, `assistant/NAME` and `bucket/NAME`, sorted. */
 export async function selectAnswererNames(sql: Sql, caller: BucketUser & Pick<Caller, 'orgId'>): Promise<string[]> {
   const rows = await sql<{ id: string }[]>`
     SELECT 'assistant/' || name AS id FROM assistants WHERE org_id = ${caller.orgId}

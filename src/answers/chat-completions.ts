@@ -19,8 +19,8 @@ const Message = z.object({
 type Message = z.output<typeof Message>;
 
 /**
- * Body of `POST /v1/chat/completions`, as of https://platform.openai.com/docs/api-reference/chat/create. Fields that
- * choose how a model writes (`temperature`, `max_tokens`, …) have no effect.
+ * Body of `POST /v1/chat/completions`, as of https://platform.openai.com/docs/api-reference/chat/create. Sampling
+ * fields (`temperature`, `max_tokens`, …) are accepted and ignored.
  */
 export const ChatCompletionRequest = z.object({
   model: z.string().min(1).max(300).describe('bucket/NAME or assistant/NAME'),
@@ -71,9 +71,9 @@ export const ChatCompletion = z
 export type ChatCompletion = z.output<typeof ChatCompletion>;
 
 /**
- * Read a conversation as a question about a bucket or to an assistant.
+ * Convert a conversation to a question for a bucket or an assistant.
  *
- * @throws AppError `model_not_found` (404) for another model, `invalid_request` (400) without a question
+ * @throws AppError `model_not_found` (404) for any other model, `invalid_request` (400) without a question
  */
 export function questionOf({
   model,
@@ -94,7 +94,7 @@ export function questionOf({
     .join('\n')
     .trim()
     .slice(0, PROMPT_CHARS_MAX);
-  // A long text with a question at its end is asked by its end.
+  // Truncate a long message at its start, since the question is usually at its end.
   const question = query.slice(-QUESTION_CHARS_MAX);
   return { query: question, history, ...targetOf(model), ...(prompt === '' ? {} : { prompt }) };
 }
@@ -111,7 +111,7 @@ function targetOf(model: string): Pick<AnswerRequest, 'buckets' | 'assistant'> {
   throw modelNotFound(model);
 }
 
-/** Create the error 404 of OpenAI's API for an unknown model. */
+/** Create OpenAI's error (404) for an unknown model. */
 export function modelNotFound(model: string): AppError {
   return new AppError({
     code: 'model_not_found',
@@ -130,7 +130,7 @@ const FINISH_REASONS: Readonly<Record<AnswerStatus, z.output<typeof FinishReason
   interrupted: 'length',
 };
 
-/** Bring an answer into the form of OpenAI's chat completions. */
+/** Convert an answer to OpenAI's chat completion. */
 export function toCompletion(model: string, answer: Answer): ChatCompletion {
   return {
     id: completionId(answer.id),
@@ -154,7 +154,7 @@ export function toCompletion(model: string, answer: Answer): ChatCompletion {
   };
 }
 
-/** Chunks of a completion that is sent while it is written. */
+/** Chunks of a streamed completion. */
 export class CompletionChunks {
   readonly #head: { readonly id: string; readonly object: string; readonly created: number; readonly model: string };
   readonly #hasUsage: boolean;
@@ -174,7 +174,7 @@ export class CompletionChunks {
     return this.#chunk({ content });
   }
 
-  /** Last chunks: the sources, the annotations with the reason of the end, and the usage if it was asked for. */
+  /** Return the last chunks: sources, annotations with the finish reason, and the usage if requested. */
   end(answer: Answer): object[] {
     const sources = renderSources(answer);
     const last = this.#chunk({ annotations: annotationsOf(answer) }, FINISH_REASONS[answer.status]);
@@ -197,7 +197,7 @@ function usageOf({ usage }: Answer): z.output<typeof Usage> {
   return { prompt_tokens: prompt, completion_tokens: completion, total_tokens: prompt + completion };
 }
 
-/** List the citations in the text whose passages have an address. */
+/** List the citations in the text whose passages have a URL. */
 function annotationsOf(answer: Answer): Annotation[] {
   const passages = new Map(citedPassages(answer).map((passage) => [passage.number, passage]));
   return [...answer.answer.matchAll(/\[(\d{1,3})\]/g)].flatMap((marker) => {

@@ -1,12 +1,12 @@
 import { countTokens } from '../models/tokens.ts';
 import type { ChatPart, ChatTask } from './models/chat-model.ts';
 
-/** Sum of the tokens of an answer's calls: those that the vendor counted, or else an estimate. */
+/** Token count of an answer's calls: the vendor's count, or an estimate if it reports none. */
 export class ChatTally {
   input = 0;
   output = 0;
 
-  /** Pass on the parts of an answer and count its tokens, also if it is not read to its end. */
+  /** Pass on the parts of an answer and count its tokens, even if the reader stops early. */
   async *count(task: ChatTask, parts: AsyncIterable<ChatPart>): AsyncGenerator<ChatPart, void> {
     let text = '';
     let usage: { input: number | null; output: number | null } = { input: null, output: null };
@@ -19,7 +19,7 @@ export class ChatTally {
         yield part;
       }
     } finally {
-      // A call that failed before its first part is not charged by vendors.
+      // Vendors don't charge for a call that fails before its first part.
       if (hasBegun) {
         this.input += usage.input ?? task.messages.reduce((sum, message) => sum + countTokens(message.text), 0);
         this.output += usage.output ?? countTokens(text);

@@ -1,34 +1,34 @@
 import { segmentSentences } from '../language/sentences.ts';
 
-/** Citations of passages in a row, such as `[2]`, `[1, 3]` or `[1][3]`, with the blanks before each. */
+/** Adjacent citations such as `[2]`, `[1, 3]` or `[1][3]`, with the whitespace before each. */
 const MARKERS = /(?:\s{0,8}\[\s{0,4}\d[\s\d,;]{0,36}\]){1,20}/g;
-/** End of a text that may become citations, or the mark of a picture, with what follows. */
+/** End of a text that may continue as a citation, or that may be the mark of an image. */
 const OPEN_END = /!?(?:\s{0,8}\[[\s\d,;]{1,41}\]){0,20}\s{0,8}(?:\[[\s\d,;]{0,41})?$/;
-/** Pictures of Markdown would be fetched by the page that shows the answer, from an address that a document chose. */
+/** Mark of a Markdown image. The page showing the answer would fetch it from a URL that a document chose. */
 const PICTURE = /!(?=\[)/g;
 
 /** Citations after the end of a sentence. */
 const AFTER_STOP = /[.!?。！？…]["'”’)]?\s{0,8}(?:\[\d{1,3}\])+(?=\s)/u;
-/** Citations after or before Thai or Lao, which have no full stop: the citation alone shows where a sentence ends. */
+/** Citations next to Thai or Lao text, where they alone mark the end of a sentence: there is no full stop. */
 const AFTER_THAI = /[\p{sc=Thai}\p{sc=Lao}]["'”’)]?\s{0,8}(?:\[\d{1,3}\])+/u;
 const BEFORE_THAI = /(?:\[\d{1,3}\])+(?=\s{0,8}["'“‘(]?[\p{sc=Thai}\p{sc=Lao}])/u;
-/** Ends of parts of an answer: line breaks, and citations that end a sentence. */
+/** Boundaries of the parts of an answer: line breaks, and citations that end a sentence. */
 const PART_ENDS = new RegExp(['\\n', AFTER_STOP.source, AFTER_THAI.source, BEFORE_THAI.source].join('|'), 'gu');
 
-/** Sentence of an answer, with the numbers of the passages that it cites. */
+/** Sentence of an answer, with the numbers of its cited passages. */
 export interface CitedSentence {
   /** Text without its citations. */
   readonly text: string;
-  /** Position in the answer, [start, end), with its citations, in UTF-16 units. */
+  /** Range in the answer including its citations, [start, end), in UTF-16 units. */
   readonly start: number;
   readonly end: number;
-  /** Numbers of passages, from 1, in the order of the citations. */
+  /** Passage numbers from 1, in citation order. */
   readonly citations: number[];
 }
 
 /**
- * Text of an answer while it is written. Citations of passages that were not sent are removed and counted, and the
- * others are brought into the form `[1][2]`.
+ * Text of an answer in progress. Removes and counts citations of passages that were not sent, and normalizes the others
+ * to `[1][2]`.
  */
 export class CitedText {
   readonly #passages: number;
@@ -41,7 +41,7 @@ export class CitedText {
     this.#passages = passages;
   }
 
-  /** Whole text so far, as it was returned. */
+  /** Complete text returned so far. */
   get text(): string {
     return this.#text;
   }
@@ -51,7 +51,7 @@ export class CitedText {
     return this.#dropped;
   }
 
-  /** Add a part of the answer. @returns the text that can be shown now; a part that may become a citation waits */
+  /** Add a part of the answer. @returns the text to show now; holds back an ending that may become a citation */
   add(part: string): string {
     const arrived = this.#pending + part;
     const end = OPEN_END.exec(arrived)?.index ?? arrived.length;
@@ -59,7 +59,7 @@ export class CitedText {
     return this.#show(arrived.slice(0, end));
   }
 
-  /** End the answer. @returns the text that still waited */
+  /** End the answer. @returns the text that was held back */
   end(): string {
     const rest = this.#pending.trimEnd();
     this.#pending = '';
@@ -81,7 +81,7 @@ export class CitedText {
   }
 }
 
-/** Divide an answer into its sentences. A citation at the start of a sentence belongs to the one before it. */
+/** Split an answer into sentences. A citation at the start of a sentence belongs to the previous sentence. */
 export function sentencesOf(answer: string): CitedSentence[] {
   const sentences: CitedSentence[] = [];
   for (const { start, end } of partsOf(answer)) {
@@ -107,7 +107,7 @@ function sentenceAt(answer: string, start: number, end: number): CitedSentence {
   return { text: raw.replace(MARKERS, '').trim(), start: start + blanks, end, citations };
 }
 
-/** Divide an answer at its line breaks, and after citations that end a sentence, whatever comes next. */
+/** Split an answer at line breaks and after citations that end a sentence, whatever follows them. */
 function* partsOf(answer: string): Generator<{ start: number; end: number }> {
   let start = 0;
   for (const { 0: found, index } of answer.matchAll(PART_ENDS)) {

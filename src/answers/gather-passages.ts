@@ -14,18 +14,18 @@ import { askedByAssistant } from '../search/search-recorder.ts';
 import { searchSeveral } from '../search/search-several.ts';
 import type { AnswerPassage } from './schema.ts';
 
-/** Passages that get the text around them, the most relevant first. Each is one more read of a document. */
+/** Number of top passages to extend by the surrounding text. Each costs one more read of a document. */
 const SURROUNDED_MAX = 3;
-/** Chunks at a later place are not surrounded, since a document is read from its start. */
+/** Last chunk index to extend. Documents are read from their start, so later chunks are too expensive. */
 const SURROUNDED_INDEX_MAX = 500;
 
-/** Bounds on the searches for answers in this process, and on those of one organization. */
+/** Limits on concurrent searches for answers, per process and per organization. */
 const CONCURRENT_SEARCHES = { runningMax: 8, runningOfOneMax: 4, waitingOfOneMax: 1_000 };
 
 export interface GatherContext {
   readonly search: SearchContext;
   readonly reading: ReadingContext;
-  /** Organizations take turns on the searches of this process. */
+  /** Gate where organizations take turns for this process's searches. */
   readonly slots: FairGate;
 }
 
@@ -38,27 +38,27 @@ export interface PassageRequest {
   readonly buckets: readonly string[];
   readonly filter: Filter | undefined;
   readonly topK: number;
-  /** Collection of the only bucket; undefined for the whole bucket. */
+  /** Collection to search, only with a single bucket; undefined for the whole bucket. */
   readonly collection?: string | undefined;
   readonly tokensMax: number;
-  /** Address of this service for links; null if it is unknown. */
+  /** Base URL of this service for links; null if unknown. */
   readonly origin: string | null;
 }
 
 export interface Gathered extends RelevanceFields {
   readonly passages: AnswerPassage[];
   readonly warnings: string[];
-  /** Id of the search in the search log; absent if it is not there. */
+  /** Id of the search in the search log; absent if not logged. */
   readonly search_id?: string;
 }
 
 type Found = SearchResult & { readonly bucket_id: string };
 
 /**
- * Search for the passages that answer a question, as many as fit into a number of tokens, and add the text around the
- * best ones. Every passage is one that the caller may read now.
+ * Search for passages that answer a question, as many as fit the token budget, and extend the best ones by the text
+ * around them. Return only passages that the caller may read now.
  *
- * @throws AppError `bucket_not_found` (404), and what a search throws
+ * @throws AppError `bucket_not_found` (404), and the errors of a search
  */
 export async function gatherPassages(
   context: GatherContext,
@@ -91,7 +91,7 @@ async function search(context: SearchContext, caller: Caller, request: PassageRe
   return { ...response, results };
 }
 
-/** Keep the results that fit, the best first. The first one is cut if it alone is too long. */
+/** Keep the best results that fit the budget. Truncate the first one if it alone exceeds the budget. */
 function withinBudget(found: readonly Found[], tokensMax: number) {
   const kept: Found[] = [];
   let tokens = 0;
@@ -108,7 +108,7 @@ function withinBudget(found: readonly Found[], tokensMax: number) {
   return { kept, tokens };
 }
 
-/** Add to the best passages the chunk before and the chunk after each, while tokens are left. */
+/** Extend the best passages by the chunks before and after each, while tokens are left. */
 async function surround(
   context: ReadingContext,
   caller: Caller,
@@ -134,7 +134,7 @@ async function surround(
 
 type Chunk = Awaited<ReturnType<typeof readDocumentChunks>>['chunks'][number];
 
-/** Read a passage with the chunks beside it; nothing if the document changed since the search. */
+/** Read a passage with its neighbouring chunks. Return nothing if the document changed since the search. */
 async function neighboursOf(
   context: ReadingContext,
   caller: Caller,
@@ -152,7 +152,7 @@ async function neighboursOf(
   }
 }
 
-/** Join consecutive chunks of a document without the text that they share. */
+/** Concatenate consecutive chunks of a document without their overlap. */
 function joinTexts(chunks: readonly Chunk[]): string {
   let text = '';
   let end = 0;

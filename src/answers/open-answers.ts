@@ -12,13 +12,13 @@ import { openAnswerSlots } from './gather-passages.ts';
 
 const ROWS_SWEPT_MAX = 10_000;
 
-/** Answers to questions by the chat model of the settings, if there is one. */
+/** Question answering with the configured chat model, if there is one. */
 export interface Answers extends AnswerContext {
   readonly chores: (everyMs: number) => readonly Chore[];
   close(): Promise<void>;
 }
 
-/** The client of vendors takes a while to load, and most installations have no chat model. */
+/** Open question answering. Load the slow vendor client only if a chat model is configured. */
 export async function openAnswers(context: {
   readonly config: Pick<Config, 'answers'>;
   readonly sql: Sql;

@@ -4,7 +4,7 @@ import type { AnswerPassage, AnswerStyle, HistoryMessage } from './schema.ts';
 
 const languages = new Intl.DisplayNames(['en'], { type: 'language' });
 
-/** Numbers in brackets inside a passage, which a model could copy as a citation of ours. */
+/** Bracketed numbers inside a passage, which a model could mistake for citations and copy. */
 const NUMBERS = /\[(\d{1,3}(?:\s*[,;]\s*\d{1,3})*)\]/g;
 
 const STYLES: Readonly<Record<AnswerStyle, string>> = {
@@ -21,16 +21,16 @@ const RULES = [
   MARKS_EXPLANATION,
 ];
 
-/** Rules of one answer, in addition to those of all answers. */
+/** Rules of one answer, in addition to the general rules. */
 export interface Instructions {
   readonly style: AnswerStyle;
-  /** Language of the answer, ISO 639-1; by default that of the question. */
+  /** Language of the answer (ISO 639-1); null for that of the question. */
   readonly language: string | null;
-  /** Words of whoever runs the assistant, or of the client. */
+  /** Instructions from the owner of the assistant or from the client. */
   readonly prompt: string | null;
 }
 
-/** Build the messages that ask for a cited answer. The passages are marked as data. */
+/** Build the messages that ask for an answer with citations. They mark the passages as data. */
 export function answerMessages(
   question: string,
   passages: readonly AnswerPassage[],
@@ -61,7 +61,7 @@ function renderPassage({ number, text, citation }: AnswerPassage): string {
   return `Passage ${number} (${place.join(', ')}):\n${text.replace(NUMBERS, '($1)')}`;
 }
 
-/** Build the messages that ask for a question that stands alone. */
+/** Build the messages that ask for a standalone form of a question. */
 export function rewriteMessages(question: string, history: readonly HistoryMessage[]): ChatMessage[] {
   const text = history.map(({ role, content }) => `${role}: ${content}`).join('\n');
   return [

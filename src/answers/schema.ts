@@ -4,9 +4,9 @@ import { Filter } from '../search/filter/filter.ts';
 import { Relevance, RelevanceScore } from '../search/relevance/schema.ts';
 import { SearchResult } from '../search/schema.ts';
 
-/** Maximum number of buckets of one question. */
+/** Maximum number of buckets per question. */
 const BUCKETS_MAX = 20;
-/** Maximum number of passages of one answer, so that their numbers stay short. */
+/** Maximum number of passages per answer, which keeps their numbers short. */
 const PASSAGES_MAX = 50;
 const HISTORY_MAX = 100;
 const MESSAGE_CHARS_MAX = 32_000;
@@ -24,7 +24,7 @@ export type AnswerStyle = z.output<typeof AnswerStyle>;
 
 const TopK = z.int().min(1).max(PASSAGES_MAX);
 
-/** `POST /v1/answers`. */
+/** Body of `POST /v1/answers`. */
 export const AnswerRequest = z
   .object({
     query: z.string().trim().min(1, 'must not be empty').max(QUESTION_CHARS_MAX).describe('question'),
@@ -61,8 +61,8 @@ export const AnswerPassage = z
 export type AnswerPassage = z.output<typeof AnswerPassage>;
 
 /**
- * End of an answer. `nothing_found`: no passage answers the question, and the model was not asked. `refused`: the model
- * declined. `cut_off`: it reached the limit of tokens. `timed_out`, `interrupted`: the answer ends in its middle.
+ * Outcome of an answer. `nothing_found`: no passage answers the question, and the model was not asked. `refused`: the
+ * model declined. `cut_off`: the token limit was reached. `timed_out`, `interrupted`: the answer is incomplete.
  */
 export const AnswerStatus = z.enum(['answered', 'nothing_found', 'refused', 'cut_off', 'timed_out', 'interrupted']);
 export type AnswerStatus = z.output<typeof AnswerStatus>;
@@ -107,7 +107,7 @@ export const RatingRequest = z.object({
 });
 export type RatingRequest = z.output<typeof RatingRequest>;
 
-/** Answer that the person who asked has rated. */
+/** Answer that its asker has rated. */
 export const RatedAnswer = z
   .object({
     id: z.string(),
@@ -123,13 +123,13 @@ export const RatedAnswer = z
   .meta({ id: 'RatedAnswer' });
 export type RatedAnswer = z.output<typeof RatedAnswer>;
 
-/** Facts of an answer that are known before the model writes. */
+/** Part of an answer that is known before the model writes. */
 export type AnswerStart = Pick<
   Answer,
   'id' | 'searched' | 'passages' | 'relevance' | 'relevance_score' | 'warnings' | 'search_id'
 >;
 
-/** Part of an answer while it is made. `end` is the last one. */
+/** Event of an answer in progress. `end` is the last one. */
 export type AnswerEvent =
   | { readonly kind: 'passages'; readonly start: AnswerStart }
   | { readonly kind: 'text'; readonly text: string }

@@ -6,10 +6,10 @@ import { rewriteMessages } from './prompt.ts';
 import { type HistoryMessage, QUESTION_CHARS_MAX } from './schema.ts';
 
 const OUTPUT_TOKENS_MAX = 200;
-/** Tokens of the earlier messages that are sent. */
+/** Token budget for the earlier messages of a conversation. */
 const HISTORY_TOKENS_MAX = 3_000;
 
-/** Keep the latest messages that fit into the budget of tokens. */
+/** Keep the latest messages that fit the token budget. */
 export function latestMessages(history: readonly HistoryMessage[]): readonly HistoryMessage[] {
   let tokens = 0;
   const first = history.findLastIndex(({ content }) => {
@@ -20,10 +20,10 @@ export function latestMessages(history: readonly HistoryMessage[]): readonly His
 }
 
 /**
- * Rewrite a question of a conversation so that it can be searched alone. Without earlier messages, or while the model
- * fails, the question stays as it is.
+ * Rewrite a question of a conversation so that a search understands it alone. Return the question unchanged if there
+ * are no earlier messages or the model fails.
  *
- * @throws the signal's reason once it is aborted
+ * @throws the reason of the signal once it is aborted
  */
 export async function standaloneQuestion(
   model: ChatModel,

@@ -9,7 +9,7 @@ import type { Progress } from './progress.ts';
 import type { GroupChoice, RequestFault } from './progress-store.ts';
 import type { VectorReader } from './vector-reader.ts';
 
-/** Source of the lines of the output and error files. */
+/** Data for rendering the lines of the output and error files. */
 export interface AnswerSource {
   readonly batch: BatchRow;
   readonly plan: Plan;
@@ -18,13 +18,13 @@ export interface AnswerSource {
   readonly vectors: VectorReader;
 }
 
-/** Reason for which requests were not run before the end of a batch. */
+/** Reason why the batch ended before requests were run. */
 export interface NotRun {
   readonly code: 'batch_expired' | 'batch_cancelled';
   readonly message: string;
 }
 
-/** Render the lines of the requests that succeeded, in the order of the input, as their chunks are stored. */
+/** Render the lines of successful requests in input order, as their chunks are stored. */
 export async function* outputLines(source: AnswerSource): AsyncGenerator<Buffer> {
   for (const line of source.plan.lines) {
     if ('fault' in line || groupFault(source, line) !== null) continue;
@@ -34,7 +34,7 @@ export async function* outputLines(source: AnswerSource): AsyncGenerator<Buffer>
   }
 }
 
-/** Render the lines of the requests that did not succeed. Call this once every chunk is known. */
+/** Render the lines of requests without success. Call this once every chunk is settled. */
 export async function* errorLines(source: AnswerSource, notRun: NotRun | null): AsyncGenerator<Buffer> {
   for (const line of source.plan.lines) {
     if ('fault' in line) {
@@ -63,7 +63,7 @@ interface TextFacts {
   readonly fault: RequestFault | null;
 }
 
-/** Collect the facts of the texts of a request; null if one of them is not embedded. */
+/** Collect the facts of a request's texts. Return null if one of them is not embedded. */
 async function factsOf({ plan, progress }: AnswerSource, { texts }: PlannedRequest): Promise<TextFacts[] | null> {
   const facts: TextFacts[] = [];
   for (const number of texts) {
@@ -76,7 +76,7 @@ async function factsOf({ plan, progress }: AnswerSource, { texts }: PlannedReque
   return facts;
 }
 
-/** Return the reason why no model can embed a request; null if one can. All its texts are of one group. */
+/** Return the reason why no model can embed a request, or null if one can. All its texts are in the same group. */
 function groupFault({ plan, choices }: AnswerSource, { texts }: PlannedRequest): RequestFault | null {
   const chunk = plan.texts[texts[0] as number]?.chunk as number;
   return choices[plan.chunks[chunk]?.group as number]?.fault ?? null;
@@ -101,13 +101,13 @@ async function renderAnswer(source: AnswerSource, line: PlannedRequest, facts: r
   return bytes;
 }
 
-/** Name the text of a list that a fault is about. */
+/** Point a fault at the list item that it is about. */
 function inList(fault: RequestFault, place: number): RequestFault {
   const rename = (text: string) => text.replace(/^input\b/, `input[${place}]`);
   return { ...fault, message: rename(fault.message), param: fault.param && rename(fault.param) };
 }
 
-/** Render the line of a request that was refused, with the answer that its endpoint would give. */
+/** Render the line of a refused request, with the response that its endpoint would send. */
 function refusalLine(batch: BatchRow, line: PlannedRequest, fault: RequestFault): Buffer {
   const { code, message, param, status } = fault;
   const { requestId } = namesOf(batch, line);
@@ -128,7 +128,7 @@ function errorLine(
   );
 }
 
-/** Return the ids of a line as JSON. They are the same in every attempt. */
+/** Return the ids of a line as JSON, the same in every attempt. */
 function namesOf({ id }: BatchRow, line: { readonly line: number; readonly customId: string | null }) {
   const own = `${id.replace(/^batch_/, '')}-${line.line}`;
   return {

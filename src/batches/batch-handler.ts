@@ -30,9 +30,9 @@ import { VectorReader } from './vector-reader.ts';
 import { insertWritten, type WrittenFile, writeErrors, writeOutput } from './write-files.ts';
 
 /**
- * Create the handler of batches: extracting (the input is checked) -> embedding -> indexing (the files are written). As
- * for a bulk job, a chunk counts once its row exists, which is written after its object and under the job's fence. The
- * files exist for callers once the transaction that ends the batch has committed.
+ * Create the handler of batch jobs: extracting (check the input) -> embedding -> indexing (write the files). As in a
+ * bulk job, a chunk counts once its row exists, which is written after its object and under the job's fence. Callers
+ * see the files once the transaction that ends the batch has committed.
  */
 export function batchHandler(context: BatchContext): JobHandler {
   return {
@@ -59,7 +59,7 @@ async function run(context: BatchContext, lease: Lease): Promise<void> {
   await finish(context, lease, answered);
 }
 
-/** Check the input, and choose and reserve what its requests need, once for all attempts. */
+/** Check the input. Choose models and reserve quota for its requests, once for all attempts. */
 async function prepare(
   context: BatchContext,
   lease: Lease,
@@ -89,7 +89,7 @@ async function prepare(
   }
 }
 
-/** Keep the reason why no request of a batch is run, and return the failure of its job. */
+/** Record why no request of a batch is run, and return the error that fails its job. */
 async function recordRefusal({ sql }: BatchContext, lease: Lease, batch: BatchRow, error: unknown): Promise<unknown> {
   const known = failureCategoryOf(error);
   if (error instanceof AppError && error.code === 'object_not_found') {
@@ -113,7 +113,7 @@ interface Answered {
   readonly actualCost: number;
 }
 
-/** Embed the missing chunks, and write the output beside it. An outage of a model is returned, not thrown. */
+/** Embed the missing chunks while writing the output. Return an outage of a model instead of throwing it. */
 async function answer(
   context: BatchContext,
   lease: Lease,
@@ -179,7 +179,7 @@ async function whyUnfinished(
   return { status: 'expired', notRun: { code: 'batch_expired', message } };
 }
 
-/** Remove what only a batch in progress needs. What fails here is left to the sweep. */
+/** Delete data that only a batch in progress needs. A sweep deletes what fails here. */
 async function forgetWork(context: BatchContext, { orgId, id, inputKey }: BatchRow): Promise<void> {
   await context.objects
     .deletePrefix(chunksPrefix(orgId, id))

@@ -7,7 +7,7 @@ import { settleBooked } from '../usage/booked-reservations.ts';
 import { endBatch } from './batches-store.ts';
 import { selectUsed } from './progress-store.ts';
 
-/** Operations of the jobs of batches. The files of an ended batch that nobody can read are left to the sweep. */
+/** Job operations of batches. A sweep deletes files of an ended batch that nobody can read. */
 export function batchOperations(): JobKindOperations {
   return {
     async onCancelled(tx, job) {
@@ -21,7 +21,7 @@ export function batchOperations(): JobKindOperations {
   };
 }
 
-/** End the batch of a job that failed, in the transaction that fails the job. */
+/** End the batch of a failed job, in the transaction that fails the job. */
 export async function failBatch(tx: Sql, job: Job, { category, message }: JobFailure): Promise<void> {
   await settle(tx, job);
   const errors = [{ code: category, message, param: null, line: null }];

@@ -9,13 +9,13 @@ export const BATCH_JOB = 'openai_batch';
 export const ENDPOINT = '/v1/embeddings';
 export const WINDOW = '24h';
 export const WINDOW_MS = 24 * 3_600_000;
-/** Requests of a batch, and texts of all of them together. */
+/** Maximum number of requests of a batch, and of texts in all its requests. */
 export const REQUESTS_MAX = 50_000;
 export const TEXTS_MAX = 50_000;
 
 const PAGE_BATCHES_MAX = 100;
 
-/** `POST /v1/batches`. */
+/** Body of `POST /v1/batches`. */
 export const BatchRequest = z.object({
   input_file_id: z.string().min(1).max(128),
   endpoint: z.literal(ENDPOINT),

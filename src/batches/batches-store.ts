@@ -4,7 +4,7 @@ import { storableValue } from '../platform/postgres/storable-json.ts';
 import type { Sql, SqlFragment } from '../platform/postgres.ts';
 import type { BatchError, BatchStatus, ListBatchesQuery } from './batch-schema.ts';
 
-/** Specification of a batch, fixed at its creation. */
+/** Parameters of a batch, fixed at its creation. */
 export interface NewBatch {
   readonly id: string;
   readonly orgId: string;
@@ -54,21 +54,21 @@ export async function insertBatch(tx: Sql, batch: NewBatch): Promise<BatchRow> {
   return toBatch(row as Row);
 }
 
-/** Read a batch; null if the organization has none of this id. */
+/** Read a batch. Return null if the organization has none with this id. */
 export async function selectBatch(sql: Sql, orgId: string, id: string): Promise<BatchRow | null> {
   const [row] = await sql`
     SELECT *, expires_at <= now() AS is_overdue FROM batches WHERE org_id = ${orgId} AND id = ${id}`;
   return row ? toBatch(row) : null;
 }
 
-/** Read the batch of a job; null if there is none. */
+/** Read the batch of a job. Return null if there is none. */
 export async function selectBatchOfJob(sql: Sql, orgId: string, jobId: string): Promise<BatchRow | null> {
   const [row] = await sql`
     SELECT *, expires_at <= now() AS is_overdue FROM batches WHERE org_id = ${orgId} AND job_id = ${jobId}`;
   return row ? toBatch(row) : null;
 }
 
-/** List one batch more than the limit of the query, newest first. */
+/** List batches, newest first: one more than the query's limit. */
 export async function selectBatches(sql: Sql, orgId: string, query: ListBatchesQuery): Promise<BatchRow[]> {
   const rows = await sql`
     SELECT *, expires_at <= now() AS is_overdue FROM batches WHERE org_id = ${orgId}
@@ -82,7 +82,7 @@ export async function selectBatches(sql: Sql, orgId: string, query: ListBatchesQ
   return rows.map(toBatch);
 }
 
-/** Begin to work on the requests of a batch whose input is valid. Return false if its job is no longer held. */
+/** Start the requests of a batch with a valid input. Return false if its job is no longer held. */
 export async function beginRequests(
   tx: Sql,
   held: HeldJob,
@@ -105,7 +105,7 @@ export async function beginFinalizing(sql: Sql, held: HeldJob, batchId: string):
   return rows.length === 1;
 }
 
-/** Mark an unfinished batch as being cancelled. Return null if it has ended. */
+/** Mark an unfinished batch as cancelling. Return null if it has ended. */
 export async function beginCancelling(tx: Sql, orgId: string, id: string): Promise<BatchRow | null> {
   const [row] = await tx`
     UPDATE batches SET status = 'cancelling', cancelling_at = coalesce(cancelling_at, now())
@@ -113,14 +113,14 @@ export async function beginCancelling(tx: Sql, orgId: string, id: string): Promi
   return row ? toBatch(row) : null;
 }
 
-/** Let the job of a batch run at once if it waits for another attempt. */
+/** Make a batch's job due at once if it is waiting for another attempt. */
 export async function hastenJob(sql: Sql, orgId: string, jobId: string): Promise<void> {
   await sql`
     UPDATE jobs SET scheduled_at = NULL, updated_at = now()
     WHERE org_id = ${orgId} AND id = ${jobId} AND status = 'queued' AND scheduled_at IS NOT NULL`;
 }
 
-/** Let jobs of overdue batches of all organizations run at once, so that these expire. Return the number of jobs. */
+/** Make the jobs of overdue batches in all organizations due, so that they expire. Return the number of jobs. */
 export async function hastenOverdue(sql: Sql): Promise<number> {
   const result = await sql`
     UPDATE jobs SET scheduled_at = NULL, updated_at = now() FROM batches
@@ -129,7 +129,7 @@ export async function hastenOverdue(sql: Sql): Promise<number> {
   return result.count;
 }
 
-/** Record the faults of an input, before its job fails. Return false if the job is no longer held. */
+/** Record the faults of an input before its job fails. Return false if the job is no longer held. */
 export async function updateErrors(
   sql: Sql,
   held: HeldJob,
@@ -142,7 +142,7 @@ export async function updateErrors(
   return rows.length === 1;
 }
 
-/** Outcome of a batch. */
+/** Result of a batch. */
 export interface BatchEnd {
   readonly status: 'completed' | 'failed' | 'expired' | 'cancelled';
   readonly errors?: readonly BatchError[];
@@ -153,7 +153,7 @@ export interface BatchEnd {
   readonly counts?: { readonly total: number; readonly completed: number; readonly failed: number };
 }
 
-/** End the batch of a job, in the transaction that ends the job. An ended batch stays as it is. */
+/** End the batch of a job, in the transaction that ends the job. Leave an ended batch unchanged. */
 export async function endBatch(tx: Sql, orgId: string, jobId: string, end: BatchEnd): Promise<void> {
   const { counts, errors } = end;
   await tx`
@@ -167,7 +167,7 @@ export async function endBatch(tx: Sql, orgId: string, jobId: string, end: Batch
     WHERE org_id = ${orgId} AND job_id = ${jobId} AND ended_at IS NULL`;
 }
 
-/** Delete batches of all organizations that ended longer ago than `ageMs`. Return their number, at most `limit`. */
+/** Delete at most `limit` batches of all organizations that ended more than `ageMs` ago. Return their number. */
 export async function deleteOldBatches(sql: Sql, ageMs: number, limit: number): Promise<number> {
   const result = await sql`
     DELETE FROM batches WHERE id IN (
@@ -176,7 +176,7 @@ export async function deleteOldBatches(sql: Sql, ageMs: number, limit: number): 
   return result.count;
 }
 
-/** Filter ids to those of batches that have not ended. */
+/** Return the ids that belong to batches in progress. */
 export async function selectUnfinished(sql: Sql, ids: readonly string[]): Promise<Set<string>> {
   const rows = await sql`
     SELECT id FROM batches WHERE ended_at IS NULL AND id = ANY(${sql.array([...ids])}::text[])`;

@@ -91,8 +91,8 @@ export async function listBatches(sql: Sql, caller: Caller, query: ListBatchesQu
 }
 
 /**
- * Cancel a batch. One that no worker has begun is cancelled at once. Otherwise its worker stops, writes the answers
- * that it has, and ends the batch.
+ * Cancel a batch. A batch that no worker has claimed is cancelled at once. Otherwise its worker stops, writes the
+ * answers that it has, and ends the batch.
  * @throws AppError `batch_not_found` (404), `batch_ended` (409)
  */
 export async function cancelBatch(context: BatchContext, caller: Caller, id: string): Promise<BatchView> {
@@ -100,7 +100,7 @@ export async function cancelBatch(context: BatchContext, caller: Caller, id: str
   const { orgId, actor } = caller;
   const { jobId, inputKey } = await findBatch(sql, orgId, id);
   const isEnded = await sql.begin(async (tx) => {
-    // The row of the job is locked first, as its worker does.
+    // Lock the job's row first, as its worker does.
     const isQueued = await cancelRow(tx, orgId, jobId, ['queued'], { neverStarted: true });
     if (isQueued !== null) {
       await endBatch(tx, orgId, jobId, { status: 'cancelled' });

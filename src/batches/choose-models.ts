@@ -11,10 +11,10 @@ const SAMPLE_TEXTS = 100;
 const SAMPLE_TEXT_CHARS = 1_000;
 
 /**
- * Choose the model of each group of requests, as for a bulk job. A group that no model can ever embed, or whose model
- * the limits of the key exclude, gets the reason.
+ * Choose the model of each group of requests, as for a bulk job. A group gets a fault instead if no model can embed it,
+ * or if the limits of the key exclude its model.
  *
- * @throws AppError `provider_unavailable` (502), which may pass
+ * @throws AppError `provider_unavailable` (502), which may be temporary
  */
 export async function chooseModels(
   context: BatchContext,

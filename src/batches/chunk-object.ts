@@ -12,7 +12,7 @@ const Fault = z.object({
 });
 
 const Facts = z.object({
-  /** Hash of the texts, of the plan. */
+  /** Hash of the texts, from the plan. */
   hash: z.string(),
   dimensions: z.int(),
   /** Latent space; null if every text was refused. */
@@ -20,7 +20,7 @@ const Facts = z.object({
   model: z.string().nullable(),
   used: z.array(z.object({ model: z.string(), texts: z.int(), tokens: z.int() })),
   cost: z.number(),
-  /** Tokens of each text; 0 for a refused one. */
+  /** Number of tokens per text; 0 for a refused one. */
   tokens: z.array(z.int()),
   /** Faults of refused texts, by row. */
   faults: z.array(z.tuple([z.int(), Fault])),
@@ -28,18 +28,18 @@ const Facts = z.object({
   crc: z.int(),
 });
 
-/** Facts of a stored chunk, without its vectors. */
+/** Facts of a stored chunk, other than its vectors. */
 export type ChunkFacts = Omit<z.output<typeof Facts>, 'crc'>;
 
 export interface StoredChunk {
   readonly facts: ChunkFacts;
-  /** Float32Array [texts x dimensions], row-major. A refused text has zeros. */
+  /** Float32Array [texts x dimensions], row-major; zeros for a refused text. */
   readonly vectors: Float32Array<ArrayBuffer>;
 }
 
 /**
- * Encode a chunk: the vectors as little-endian float32 from byte 0, then JSON with the facts, and its length.
- * @returns bytes in memory of their own
+ * Encode a chunk: vectors as little-endian float32 from byte 0, the facts as JSON, and the length of the JSON.
+ * @returns bytes in a buffer of their own
  */
 export function encodeChunk({ facts, vectors }: StoredChunk): Buffer {
   const floats = Buffer.from(vectors.buffer, vectors.byteOffset, vectors.byteLength);
@@ -51,7 +51,7 @@ export function encodeChunk({ facts, vectors }: StoredChunk): Buffer {
   return bytes;
 }
 
-/** Decode the object of a chunk with the texts of `hash`; null if it is damaged or of other texts. */
+/** Decode a chunk's object. Return null if it is damaged or its texts don't match `hash`. */
 export function decodeChunk(bytes: Uint8Array, hash: string): StoredChunk | null {
   const buffer = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (buffer.length < LENGTH_BYTES) return null;

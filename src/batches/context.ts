@@ -4,14 +4,14 @@ import type { JobNotifier } from '../jobs/notifier.ts';
 import type { Threads } from '../platform/threads.ts';
 import type { PlanSettings } from '../usage/quotas.ts';
 
-/** Dependencies and settings of batches. */
+/** Dependencies and settings for batches. */
 export interface BatchContext extends FileContext {
   readonly threads: Threads;
   readonly notifier: JobNotifier;
   readonly embedder: Embedder;
   readonly plans: PlanSettings;
-  /** Chunks of one batch that are embedded at a time. */
+  /** Maximum number of chunks of one batch to embed concurrently. */
   readonly callsInFlight: number;
-  /** Time to keep the record of a batch after its end. */
+  /** Time to keep the record of an ended batch. */
   readonly retentionMs: number;
 }

@@ -10,22 +10,22 @@ import { type ChunkUsage, type GroupChoice, insertChunk } from './progress-store
 import { readTexts } from './read-texts.ts';
 import { storeChunk } from './store-chunk.ts';
 
-/** Chunks in memory per concurrent call: one being embedded, one being read or stored. */
+/** Chunks in memory per concurrent call: one being embedded, and one being read or stored. */
 const CHUNKS_PER_CALL = 2;
 
-/** Work of one attempt at a batch. */
+/** State of one attempt at a batch. */
 export interface Attempt {
   readonly batch: BatchRow;
   readonly plan: Plan;
   readonly choices: readonly GroupChoice[];
   readonly progress: Progress;
-  /** Stored chunks by number; new ones are added. */
+  /** Stored chunks by number. New ones are added. */
   readonly done: Map<number, ChunkUsage>;
 }
 
 /**
- * Embed and store the chunks that are not stored yet, a limited number at a time. No further chunk begins after a
- * failure, a cancellation, or the end of the completion window. Chunks in progress are still finished and kept.
+ * Embed and store the missing chunks, with bounded concurrency. Start no more chunks after a failure, a cancellation,
+ * or the end of the completion window, but finish and keep those in progress.
  * @throws JobError naming the lines of the chunk; LeaseLost; the lease's reason once it is aborted
  */
 export async function embedChunks(context: BatchContext, lease: Lease, attempt: Attempt): Promise<void> {
@@ -52,7 +52,7 @@ export async function embedChunks(context: BatchContext, lease: Lease, attempt: 
   if (failure !== null) throw (failure as { reason: unknown }).reason;
 }
 
-/** Find the groups whose fallback has another dimension. It takes over all chunks of a group or none. */
+/** Find groups whose fallback has another dimension, and so must take over all of the group's chunks or none. */
 async function fixedGroups({ embedder }: BatchContext, { batch, plan, choices }: Attempt): Promise<Set<number>> {
   const fixed = new Set<number>();
   for (const [group, choice] of choices.entries()) {
@@ -64,7 +64,7 @@ async function fixedGroups({ embedder }: BatchContext, { batch, plan, choices }:
   return fixed;
 }
 
-/** Return true once a batch is being cancelled, or its completion window is over. */
+/** Return true once a batch is being cancelled, its completion window is over, or it is deleted. */
 async function isOver({ sql }: BatchContext, { orgId, id }: BatchRow): Promise<boolean> {
   const batch = await selectBatch(sql, orgId, id);
   return batch === null || batch.isOverdue || batch.status === 'cancelling';
@@ -92,7 +92,7 @@ async function embedChunk(
         dimensions,
         taskType: plan.groups[chunk.group]?.taskType ?? null,
         orgId: batch.orgId,
-        charge: null, // reserved once the input was checked
+        charge: null, // reserved after the check of the input
         comparableWith: space === null ? null : { model: backend, revision: null, space },
         isBulk: true,
         isForJob: true,
@@ -120,7 +120,7 @@ async function embedChunk(
   }
 }
 
-/** Return the latent space of the stored chunks of a group; null if there are none. */
+/** Return the latent space of a group's stored chunks, or null if there are none. */
 function spaceOf(group: number, plan: Plan, done: ReadonlyMap<number, ChunkUsage>): string | null {
   for (const [number, { space }] of done) if (plan.chunks[number]?.group === group && space !== null) return space;
   return null;

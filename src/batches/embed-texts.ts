@@ -4,14 +4,14 @@ import { freeMemory } from '../platform/free-memory.ts';
 import type { ChunkFacts, StoredChunk } from './chunk-object.ts';
 import type { RequestFault } from './progress-store.ts';
 
-/** Codes of errors that concern the texts of a call. Any other error may pass. */
+/** Codes of errors caused by the texts of a call. Any other error may be temporary. */
 const REFUSALS = new Set(['token_limit_exceeded', 'upstream_rejected']);
 
 /**
- * Embed the texts of a chunk. A text that the model refuses gets a fault, and the others are embedded without it. If
- * the refusal does not name the text, it is found by halves.
- * @param embed embeds texts that are comparable with vectors of `space`; null: of none yet
- * @throws AppError for a failure that is no refusal of a text
+ * Embed the texts of a chunk. If the model refuses a text, give it a fault and embed the others without it. If the
+ * error doesn't name the text, find it by bisection.
+ * @param embed embeds texts into `space`, or into any space if null
+ * @throws AppError for a failure that isn't a refusal of a text
  */
 export async function embedTexts(
   texts: readonly string[],
@@ -71,13 +71,13 @@ export async function embedTexts(
   return { facts, vectors };
 }
 
-/** Return the index of the text that a refusal names, or null. */
+/** Return the index of the refused text that the error names, or null. */
 function refusedIndex({ param }: AppError): number | null {
   const digits = /^input\[(\d+)\]/.exec(param ?? '')?.[1];
   return digits === undefined ? null : Number(digits);
 }
 
-/** Describe a refusal without the place of the text in the call. Its place in the request is added when it is shown. */
+/** Describe a refusal without the text's position in the call. Rendering adds its position in the request. */
 function faultOf({ code, status, message, param }: AppError): RequestFault {
   return { code, status, message: param === null ? message : message.replaceAll(param, 'input'), param: 'input' };
 }

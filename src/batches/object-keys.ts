@@ -7,7 +7,7 @@ export function chunkKey(orgId: string, batchId: string, chunk: number): string 
   return `${chunksPrefix(orgId, batchId)}${String(chunk).padStart(5, '0')}`;
 }
 
-/** Parse the number of a chunk from a key of `chunkKey`; null for any other key. */
+/** Parse the chunk number from a key made by `chunkKey`. Return null for any other key. */
 export function chunkOfKey(key: string): number | null {
   const digits = /\/(\d{5})$/.exec(key)?.[1];
   return digits === undefined ? null : Number(digits);

@@ -14,7 +14,7 @@ import { expireOverdue, sweepOld, sweepOrphans } from './sweep-batches.ts';
 const ORPHANS_EVERY_MS = 6 * 3_600_000;
 const ORPHANS_AGE_MS = 24 * 3_600_000;
 
-/** Batches in the shape of OpenAI's API, and the removal of old ones. */
+/** Batches in the shape of OpenAI's API, and deletion of old ones. */
 export interface Batches extends BatchContext {
   readonly jobs: JobDefinition;
   readonly chores: (everyMs: number) => readonly Chore[];

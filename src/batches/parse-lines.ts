@@ -10,7 +10,7 @@ import { mostTelling, PARSE_OPTIONS, placeOf } from '../platform/zod-faults.ts';
 import { parseWithNulls } from '../platform/zod-nulls.ts';
 import { ENDPOINT } from './batch-schema.ts';
 
-/** Line of an input, as `custom_id`, method, path and body of one request. */
+/** Input line: `custom_id`, method, path and body of one request. */
 const Line = z.object({
   custom_id: z.string().min(1).max(512),
   method: z.literal('POST'),
@@ -18,32 +18,32 @@ const Line = z.object({
   body: EmbeddingsRequest,
 });
 
-/** Model, dimensions and task type of a request. Requests that agree in them are embedded together. */
+/** Model, dimensions and task type of a request. Requests with equal values are embedded together. */
 export interface RequestModel {
   readonly model: string | null;
   readonly dimensions: number | null;
   readonly taskType: TaskType | null;
 }
 
-/** Fault of a line, for which its request is not run. */
+/** Fault that prevents a line's request from running. */
 export interface LineFault {
   readonly code: string;
   readonly message: string;
 }
 
 export interface ParsedLine {
-  /** Number of the line, from 1. */
+  /** Line number, counted from 1. */
   readonly line: number;
-  /** Place of the line in its block. */
+  /** Start of the line within its block. */
   readonly start: number;
   readonly length: number;
-  /** Null if the line has none that can be read. */
+  /** Null if the line has none that is readable. */
   readonly customId: string | null;
   readonly request: ParsedRequest | LineFault;
 }
 
 export interface ParsedRequest extends RequestModel {
-  /** SHA-256 of each text, and its length in UTF-16 code units. */
+  /** SHA-256 and length in UTF-16 code units of each text. */
   readonly texts: readonly { readonly hash: string; readonly length: number }[];
   readonly isList: boolean;
   readonly isBase64: boolean;
@@ -57,14 +57,14 @@ export interface ParseRequest {
 
 export interface ParseReply {
   readonly lines: readonly ParsedLine[];
-  /** Number of lines of the block, with those that are blank. */
+  /** Number of lines in the block, including blank ones. */
   readonly count: number;
 }
 
 const NEWLINE = 0x0a;
 const BYTE_ORDER_MARK = '\ufeff';
 
-/** Parse the lines of a block. Blank lines are left out. Runs on a thread. */
+/** Parse the lines of a block, skipping blank ones. Runs on a thread. */
 export function parseLines({ bytes, firstLine }: ParseRequest): ParseReply {
   const block = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const lines: ParsedLine[] = [];
@@ -80,7 +80,7 @@ export function parseLines({ bytes, firstLine }: ParseRequest): ParseReply {
   return { lines, count };
 }
 
-/** Parse a line; null if it is blank. */
+/** Parse a line. Return null if it is blank. */
 function parseLine(bytes: Buffer, line: number): Pick<ParsedLine, 'customId' | 'request'> | null {
   const refuse = (code: string, message: string, customId: string | null = null) => ({
     customId,
@@ -103,18 +103,18 @@ function parseLine(bytes: Buffer, line: number): Pick<ParsedLine, 'customId' | '
   return refuse('invalid_request', `: ${place === null ? '' : `${place}: `}${message}`, id.data ?? null);
 }
 
-/** Parse the JSON of a line. The first one may begin with a byte order mark. */
+/** Parse the JSON of a line. The first line may start with a byte order mark. */
 export function parseJsonLine(text: string): unknown {
   return JSON.parse(text.startsWith(BYTE_ORDER_MARK) ? text.slice(1) : text);
 }
 
-/** Return the column, from 1, of the first character that cannot be part of JSON. */
+/** Return the column, counted from 1, of the first character that can't be part of JSON. */
 function faultColumn(text: string): number {
   const errors: ParseError[] = [];
   try {
     parse(text, errors, { disallowComments: true });
   } catch {
-    return 1; // nested too deep to find it
+    return 1; // too deeply nested to locate
   }
   return (errors[0]?.offset ?? 0) + 1;
 }

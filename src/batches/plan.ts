@@ -17,53 +17,53 @@ import {
 import { BLOCK_BYTES, LINE_BYTES_MAX, readBlocks } from './read-blocks.ts';
 
 const CHUNK_TEXTS = 100;
-/** Size at which a chunk is full, in UTF-16 code units of its texts. */
+/** Size of a full chunk, in UTF-16 code units of its texts. */
 const CHUNK_UNITS = 1024 * 1024;
 const ERRORS_SHOWN_MAX = 100;
-/** Size of a block up to which it is parsed on the event loop. */
+/** Maximum size of a block to parse on the event loop. */
 const INLINE_BYTES_MAX = 4 * BLOCK_BYTES;
 const PARSE_MODULE = new URL('./parse-lines.ts', import.meta.url);
 
-/** Text that is embedded once, although several requests may hold it. */
+/** Text to embed once, even if several requests contain it. */
 export interface PlannedText {
   readonly chunk: number;
-  /** Place among the texts of its chunk. */
+  /** Position among the texts of its chunk. */
   readonly row: number;
-  /** Bytes of the first line that holds it, in the input. */
+  /** Byte range in the input of the first line that contains it. */
   readonly offset: number;
   readonly length: number;
-  /** Place among the texts of that line. */
+  /** Position among the texts of that line. */
   readonly place: number;
 }
 
 export interface PlannedRequest {
   readonly line: number;
   readonly customId: string;
-  /** Texts in the order of the request, by number. */
+  /** Text numbers, in the order of the request. */
   readonly texts: readonly number[];
   readonly isList: boolean;
   readonly isBase64: boolean;
   readonly outputType: OutputType | null;
 }
 
-/** Line whose request is not run. */
+/** Line whose request won't run. */
 export interface RefusedLine {
   readonly line: number;
   readonly customId: string | null;
   readonly fault: LineFault;
 }
 
-/** Texts that one call embeds. */
+/** Texts to embed with one call. */
 export interface PlannedChunk {
   readonly number: number;
   readonly group: number;
-  /** Texts by number. */
+  /** Text numbers. */
   readonly texts: readonly number[];
-  /** SHA-256 over its texts, so that a stored chunk is only used for the same texts. */
+  /** SHA-256 over its texts, so that a stored chunk is only used for equal texts. */
   readonly hash: string;
 }
 
-/** Work of a batch. It depends on the bytes of the input alone, so every attempt makes the same plan. */
+/** Work of a batch. It depends only on the bytes of the input, so every attempt computes the same plan. */
 export interface Plan {
   readonly lines: readonly (PlannedRequest | RefusedLine)[];
   readonly groups: readonly RequestModel[];
@@ -71,7 +71,7 @@ export interface Plan {
   readonly chunks: readonly PlannedChunk[];
 }
 
-/** Error of an input of which no request is run. */
+/** Error for an input that invalidates the whole batch. */
 export class InvalidInput extends Error {
   readonly errors: readonly BatchError[];
 
@@ -82,7 +82,7 @@ export class InvalidInput extends Error {
 }
 
 /**
- * Read an input as a stream and plan its requests.
+ * Stream an input and plan its requests.
  * @throws InvalidInput; AppError `object_not_found` (404), `objects_unavailable` (503)
  */
 export async function planInput(
@@ -106,7 +106,7 @@ export async function planInput(
   return planner.finish();
 }
 
-/** Parse a block. A thread takes one of long lines, which would block the event loop for too long. */
+/** Parse a block. Use a thread for long lines, which would block the event loop. */
 async function parseBlock(threads: Threads, request: ParseRequest, signal: AbortSignal): Promise<ParseReply> {
   const { bytes } = request;
   if (bytes.length <= INLINE_BYTES_MAX) {
@@ -129,7 +129,7 @@ interface OpenChunk {
 interface Group {
   readonly number: number;
   readonly model: RequestModel;
-  /** Number of each text, by its hash. */
+  /** Text numbers by text hash. */
   readonly known: Map<string, number>;
   open: OpenChunk | null;
 }
@@ -143,7 +143,7 @@ class Planner {
   readonly #errors: BatchError[] = [];
   #textsAsked = 0;
 
-  /** @param offset place of the block of the line in the input */
+  /** @param offset position of the line's block in the input */
   add({ line, customId, request, start, length }: ParsedLine, offset: number): void {
     if (this.#lines.length === REQUESTS_MAX) {
       const message = `line ${line}: a batch takes up to ${REQUESTS_MAX} requests`;
@@ -193,7 +193,7 @@ class Planner {
     this.#errors.push({ code: 'duplicate_custom_id', message, param: 'custom_id', line });
   }
 
-  /** Number the texts of a request. A text that its group has already keeps its number. */
+  /** Number the texts of a request. A text that already occurs in its group keeps its number. */
   #number(request: ParsedRequest, at: { readonly offset: number; readonly length: number }): number[] {
     const { model, dimensions, taskType } = request;
     const key = JSON.stringify([model, dimensions, taskType]);

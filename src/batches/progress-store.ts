@@ -3,7 +3,7 @@ import { storableValue } from '../platform/postgres/storable-json.ts';
 import type { Sql } from '../platform/postgres.ts';
 import type { UsedModel } from '../usage/ledger.ts';
 
-/** Reason for which a request of a batch failed, as an answer of its endpoint has it. */
+/** Error of a failed request, as its endpoint would return it. */
 export interface RequestFault {
   readonly code: string;
   readonly message: string;
@@ -16,7 +16,7 @@ export type GroupChoice =
   | { readonly backend: string; readonly dimensions: number; readonly fault: null }
   | { readonly fault: RequestFault };
 
-/** Read the choices of a batch in the order of its groups; empty if nothing was chosen yet. */
+/** Read the model choices of a batch, in group order; empty before the choice. */
 export async function selectChoices(sql: Sql, batchId: string): Promise<GroupChoice[]> {
   const rows = await sql`
     SELECT backend, vector_dimensions, fault FROM batch_groups WHERE batch_id = ${batchId} ORDER BY group_no`;
@@ -41,7 +41,7 @@ export async function insertChoices(tx: Sql, batchId: string, choices: readonly 
       AS chosen ("group" int, backend text, dimensions int, fault jsonb)`;
 }
 
-/** Make another model embed the rest of a group. Return false if the job is no longer held. */
+/** Switch the rest of a group to another model. Return false if the job is no longer held. */
 export async function updateChoice(
   sql: Sql,
   held: HeldJob,
@@ -63,7 +63,7 @@ export interface ChunkUsage {
   readonly cost: number;
 }
 
-/** Read the stored chunks of a batch by number, in the order in which they were finished. */
+/** Read the stored chunks of a batch by number, in completion order. */
 export async function selectChunks(sql: Sql, batchId: string): Promise<Map<number, ChunkUsage>> {
   const rows = await sql`
     SELECT chunk, space, used, cost FROM batch_chunks WHERE batch_id = ${batchId} ORDER BY finished_at, chunk`;
@@ -76,8 +76,8 @@ export async function selectChunks(sql: Sql, batchId: string): Promise<Map<numbe
 }
 
 /**
- * Record a stored chunk, and the counts of requests with it. The job's row is locked until the transaction ends. Return
- * false if the job is no longer held.
+ * Record a stored chunk and the resulting request counts. Lock the job's row until the transaction ends. Return false
+ * if the job is no longer held.
  */
 export async function insertChunk(
   sql: Sql,
@@ -99,7 +99,7 @@ export async function insertChunk(
   return rows.length === 1;
 }
 
-/** Forget stored chunks that must be embedded again. Return false if the job is no longer held. */
+/** Delete the records of stored chunks that must be embedded again. Return false if the job is no longer held. */
 export async function deleteChunks(
   sql: Sql,
   held: HeldJob,
@@ -115,7 +115,7 @@ export async function deleteChunks(
   return row?.['held'] === 1;
 }
 
-/** Sum up the usage of the batch of a job, by model. */
+/** Sum the usage of a job's batch by model. */
 export async function selectUsed(sql: Sql, jobId: string): Promise<UsedModel[]> {
   return sql<UsedModel[]>`
     SELECT used.model, sum(used.texts)::bigint AS texts, sum(used.tokens)::bigint AS tokens

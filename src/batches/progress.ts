@@ -4,7 +4,7 @@ import type { ChunkFacts, StoredChunk } from './chunk-object.ts';
 import type { Plan } from './plan.ts';
 import type { GroupChoice } from './progress-store.ts';
 
-/** Memory for vectors of chunks that were stored a moment ago, for the writer of the output. */
+/** Cache size for vectors of recently stored chunks, which the output writer reads. */
 const VECTORS_BYTES_MAX = 16 * 1024 * 1024;
 
 interface Waiting {
@@ -13,7 +13,7 @@ interface Waiting {
   readonly fail: (reason: unknown) => void;
 }
 
-/** State of the chunks of a batch in one attempt, and the number of requests that are answered by them. */
+/** State of a batch's chunks in one attempt, and the number of requests that they complete. */
 export class Progress {
   readonly #waiting: readonly Waiting[];
   readonly #vectors = new LRUCache<number, Float32Array>({
@@ -21,16 +21,16 @@ export class Progress {
     sizeCalculation: (vectors) => vectors.byteLength + 1,
     dispose: freeMemory,
   });
-  /** Requests of each chunk, by their place in the plan. */
+  /** Requests per chunk, by position in the plan. */
   readonly #requestsOf: readonly (readonly number[])[];
-  /** Chunks that each request waits for. */
+  /** Number of chunks that each request is waiting for. */
   readonly #missing: Uint16Array;
   readonly #hasFailed: Uint8Array;
   readonly #plan: Plan;
   #completed = 0;
   #failed = 0;
 
-  /** @param choices models of the groups of the plan; a request of a group without one has failed */
+  /** @param choices models of the plan's groups; requests of a group without a model have failed */
   constructor(plan: Plan, choices: readonly GroupChoice[]) {
     this.#plan = plan;
     this.#waiting = plan.chunks.map(() => {
@@ -62,12 +62,12 @@ export class Progress {
     return { total: this.#plan.lines.length, completed: this.#completed, failed: this.#failed };
   }
 
-  /** Return the facts of a chunk once it is stored; null once it is certain that it is not embedded. */
+  /** Wait for a chunk. Return its facts once it is stored, or null once it is certain not to be embedded. */
   factsOf(chunk: number): Promise<ChunkFacts | null> {
     return (this.#waiting[chunk] as Waiting).facts;
   }
 
-  /** Return the vectors of a chunk if they are still in memory. */
+  /** Return the vectors of a chunk if still cached. */
   vectorsOf(chunk: number): Float32Array | undefined {
     return this.#vectors.get(chunk);
   }
@@ -76,7 +76,7 @@ export class Progress {
     this.#vectors.set(chunk, vectors);
   }
 
-  /** Count the requests that a chunk answers. Call this once a chunk, before `settle`. */
+  /** Count the requests that a chunk completes. Call this once per chunk, before `settle`. */
   count(chunk: number, { faults }: ChunkFacts): void {
     const refused = new Set(faults.map(([row]) => row));
     for (const place of this.#requestsOf[chunk] ?? []) {
@@ -94,23 +94,23 @@ export class Progress {
     }
   }
 
-  /** Make a chunk known to the writer. */
+  /** Hand a new chunk to the writer. */
   settle(chunk: number, { facts, vectors }: StoredChunk): void {
     this.keepVectors(chunk, vectors);
     this.#waiting[chunk]?.settle(facts);
   }
 
-  /** Make a chunk known that was stored before. Its vectors are read when they are needed. */
+  /** Hand a chunk of an earlier attempt to the writer, which reads its vectors when needed. */
   settleStored(chunk: number, facts: ChunkFacts): void {
     this.#waiting[chunk]?.settle(facts);
   }
 
-  /** Let the writer go on without the chunks that are not stored. */
+  /** Let the writer continue without the chunks that are not stored. */
   skipRest(): void {
     for (const waiting of this.#waiting) waiting.settle(null);
   }
 
-  /** End the writer, after a failure of the attempt. */
+  /** Stop the writer after a failure of the attempt. */
   abort(reason: unknown): void {
     for (const waiting of this.#waiting) waiting.fail(reason);
   }

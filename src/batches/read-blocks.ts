@@ -1,24 +1,24 @@
 import type { Readable } from 'node:stream';
 
 const NEWLINE = 0x0a;
-/** Size of blocks of short lines, which takes about 2 ms to parse. */
+/** Size of a block of short lines, which takes about 2 ms to parse. */
 export const BLOCK_BYTES = 32 * 1024;
-/** Bytes from which a line that has not ended is dropped. The body of a single request is smaller. */
+/** Length at which an unfinished line is dropped. The body of a single request is shorter. */
 export const LINE_BYTES_MAX = 8 * 1024 * 1024;
 
-/** Whole lines of an input. */
+/** Complete lines of an input. */
 export interface LineBlock {
-  /** Offset of the first byte in the input. */
+  /** Position of the first byte in the input. */
   readonly offset: number;
-  /** Lines with their ends, which the receiver owns; null for a single line that is too long. */
+  /** Lines with their line breaks, owned by the receiver; null for a single line that is too long. */
   readonly bytes: Buffer | null;
 }
 
-/** Split an input into blocks of whole lines. It holds one block, or the begin of one line, in memory. */
+/** Split an input into blocks of complete lines. Hold at most one block, or the start of one line, in memory. */
 export async function* readBlocks(input: Readable): AsyncGenerator<LineBlock> {
   let held: Buffer[] = [];
   let bytes = 0;
-  /** Bytes of the held ones up to the end of the last whole line. */
+  /** Number of held bytes up to the end of the last complete line. */
   let linesBytes = 0;
   let offset = 0;
   let isSkipping = false;
@@ -49,7 +49,7 @@ export async function* readBlocks(input: Readable): AsyncGenerator<LineBlock> {
       yield { offset: at, bytes: lines };
     }
     if (bytes <= LINE_BYTES_MAX) continue;
-    // All these bytes are of one line.
+    // All these bytes belong to one line.
     held = [];
     isSkipping = true;
   }

@@ -3,7 +3,7 @@ import type { Objects } from '../platform/objects/objects.ts';
 import { parseJsonLine } from './parse-lines.ts';
 import type { PlannedText } from './plan.ts';
 
-/** Bytes between two lines that are read too, since a read costs more than these bytes. */
+/** Maximum gap to read along between two lines, since another read costs more. */
 const GAP_BYTES_MAX = 64 * 1024;
 const RANGE_BYTES_MAX = 4 * 1024 * 1024;
 
@@ -14,7 +14,7 @@ interface Range {
 }
 
 /**
- * Read texts of an input, in the order of `texts`. Lines that are near each other are read at once.
+ * Read texts from an input, in the order of `texts`. Read adjacent lines together.
  * @throws AppError `object_not_found` (404), `object_damaged` (500), `objects_unavailable` (503)
  */
 export async function readTexts(objects: Objects, inputKey: string, texts: readonly PlannedText[]): Promise<string[]> {
@@ -36,7 +36,7 @@ export async function readTexts(objects: Objects, inputKey: string, texts: reado
   return found;
 }
 
-/** Join lines into ranges of the input. */
+/** Merge lines into ranges of the input. */
 function rangesOf(texts: readonly PlannedText[]): Range[] {
   const ranges: Range[] = [];
   const ordered = texts.map((text, index) => ({ index, text })).sort((a, b) => a.text.offset - b.text.offset);
@@ -53,7 +53,7 @@ function rangesOf(texts: readonly PlannedText[]): Range[] {
   return ranges;
 }
 
-/** Return the texts of a line, which the plan has checked. */
+/** Return the texts of a line that the plan has already validated. */
 function inputsOf(line: string): readonly string[] {
   const { input } = (parseJsonLine(line) as { body: { input: string | string[] } }).body;
   return typeof input === 'string' ? [input] : input;

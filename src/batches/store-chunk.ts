@@ -5,12 +5,12 @@ import { decodeChunk, encodeChunk, type StoredChunk } from './chunk-object.ts';
 import { chunkKey } from './object-keys.ts';
 import type { PlannedChunk } from './plan.ts';
 
-/** Limit of a stored chunk: 100 texts of 4,096 dimensions, and the facts. */
+/** Maximum size of a stored chunk: 100 texts of 4,096 dimensions, and the facts. */
 const CHUNK_BYTES_MAX = 16 * 1024 * 1024;
 
 type BatchId = { readonly orgId: string; readonly id: string };
 
-/** Find the stored object of a chunk; null if it is missing, damaged, or of other texts. */
+/** Read the stored object of a chunk. Return null if it is missing, damaged, or has other texts. */
 export async function findStoredChunk(
   objects: Objects,
   batch: BatchId,
@@ -26,10 +26,9 @@ export async function findStoredChunk(
 }
 
 /**
- * Write a chunk once. If a former worker of the batch has already written it, keep that object unless it cannot be
- * used.
+ * Store a chunk once. If an earlier worker of the batch has stored it already, keep that object unless it is unusable.
  * @param confirm throws if the batch is no longer held, since only its holder may replace an object
- * @returns the chunk that is stored now
+ * @returns the chunk as stored
  */
 export async function storeChunk(
   objects: Objects,

@@ -10,8 +10,8 @@ import { type ChunkUsage, deleteChunks, type GroupChoice, insertChunk, selectChu
 import { findStoredChunk } from './store-chunk.ts';
 
 /**
- * Collect the chunks that earlier attempts stored, also those stored before a crash prevented their row. All chunks of
- * a group are of one latent space: if the projection of its model has changed, only those of the last one count.
+ * Collect the chunks that earlier attempts stored, including those whose row a crash prevented. All chunks of a group
+ * must be in one latent space: if the model's projection has changed, only those of the latest space count.
  */
 export async function collectStored(
   { sql, objects }: BatchContext,
@@ -22,7 +22,7 @@ export async function collectStored(
 ): Promise<{ progress: Progress; done: Map<number, ChunkUsage> }> {
   const progress = new Progress(plan, choices);
   const done = new Map<number, ChunkUsage>();
-  // A batch that is claimed for the first time has no stored chunks.
+  // On the first claim, a batch has no stored chunks.
   if (lease.job.fence <= 1) return { progress, done };
   const rows = await selectChunks(sql, batch.id);
   const lastSpace = new Map<number, string>();
@@ -52,7 +52,7 @@ export async function collectStored(
     progress.count(number, facts);
     if (!rows.has(number)) {
       const record = (db: Sql, held: HeldJob) => insertChunk(db, held, batch.id, { number, usage }, progress.counts);
-      // A chunk that was stored right before a crash is progress of that attempt.
+      // A chunk that was stored right before a crash counts as progress of this attempt.
       await lease.progressedBy(record);
     }
     done.set(number, usage);
@@ -63,7 +63,7 @@ export async function collectStored(
   return { progress, done };
 }
 
-/** Remove chunks that must be embedded again. @throws LeaseLost */
+/** Discard chunks that must be embedded again. @throws LeaseLost */
 export async function forgetChunks(
   { sql, objects }: Pick<BatchContext, 'sql' | 'objects'>,
   lease: Lease,

@@ -5,7 +5,7 @@ import { chunksPrefix } from './object-keys.ts';
 
 const SWEPT_AT_ONCE = 200;
 
-/** Remove records of batches that ended long ago. */
+/** Delete the records of batches that ended long ago. */
 export async function sweepOld({ sql, retentionMs }: BatchContext, signal: AbortSignal): Promise<void> {
   for (let deleted = SWEPT_AT_ONCE; deleted === SWEPT_AT_ONCE; ) {
     signal.throwIfAborted();
@@ -13,14 +13,14 @@ export async function sweepOld({ sql, retentionMs }: BatchContext, signal: Abort
   }
 }
 
-/** Let batches expire whose completion window is over while they wait for another attempt. */
+/** Expire batches whose completion window ends while they wait for another attempt. */
 export async function expireOverdue({ sql, notifier }: BatchContext): Promise<void> {
   if ((await hastenOverdue(sql)) > 0) await notifier.notifyQueued('batch');
 }
 
 /**
- * Remove chunks of batches that ended or do not exist: of a process that was killed between two steps, or of a deleted
- * organization. Younger objects are kept, since their row may still be inserted.
+ * Delete chunks of ended or unknown batches, left by a process that was killed between two steps or by a deleted
+ * organization. Keep recent objects, whose row may still be inserted.
  */
 export async function sweepOrphans(
   { sql, objects }: BatchContext,

@@ -5,13 +5,13 @@ import type { Plan } from './plan.ts';
 import { type GroupChoice, updateChoice } from './progress-store.ts';
 import { forgetChunks } from './stored-progress.ts';
 
-/** Failed attempts after which a model counts as unavailable for long. */
+/** Number of failed attempts after which to use the fallback. */
 const ATTEMPTS_BEFORE_FALLBACK = 2;
 
 /**
- * Give the groups whose model stays unavailable to the fallback of the routing, each as a whole. Chunks that cannot be
- * compared with those of the fallback, or that have another dimension, are embedded again.
- * @returns the new choices; null if it is too early, or if there is no fallback
+ * Switch the groups whose model stays unavailable to the routing's fallback. Embed a whole group again if the
+ * fallback's vectors aren't comparable or have another dimension.
+ * @returns the new choices; null if it is too early or there is no fallback
  */
 export async function switchToFallback(
   context: BatchContext,

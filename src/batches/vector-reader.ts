@@ -7,8 +7,8 @@ import type { Progress } from './progress.ts';
 import { findStoredChunk } from './store-chunk.ts';
 
 /**
- * Reader of the vectors of one batch in about the order of its texts. A chunk is read as a whole the first time. After
- * it has left the memory, only single vectors of it are read, for texts that occur again.
+ * Reader of a batch's vectors, roughly in text order. The first access reads a whole chunk. After the chunk has left
+ * the cache, later accesses, for repeated texts, read single vectors.
  */
 export class VectorReader {
   readonly #objects: Objects;
@@ -28,14 +28,14 @@ export class VectorReader {
   }
 
   /**
-   * Copy the vector of a text into `target`, which has its length.
-   * @throws AppError `object_not_found` (404) if the chunk is gone or damaged
+   * Copy the vector of a text into `target` of the same length.
+   * @throws AppError `object_not_found` (404) if the chunk is missing or damaged
    */
   async read({ chunk, row }: PlannedText, target: Float32Array): Promise<void> {
     const held = this.#progress.vectorsOf(chunk) ?? (this.#seen.has(chunk) ? null : await this.#load(chunk));
     this.#seen.add(chunk);
     if (held !== null) {
-      // They are copied at once, since a chunk that leaves the memory is freed.
+      // Copy immediately, since evicting a chunk frees it.
       target.set(held.subarray(row * target.length, (row + 1) * target.length));
       return;
     }

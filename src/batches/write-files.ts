@@ -9,7 +9,7 @@ import type { BatchContext } from './context.ts';
 
 const BLOCK_BYTES = 256 * 1024;
 
-/** File of a batch whose bytes are stored, and whose row is not. */
+/** File whose bytes are stored, but which has no row yet. */
 export interface WrittenFile {
   readonly id: string;
   readonly objectKey: string;
@@ -17,7 +17,7 @@ export interface WrittenFile {
   readonly sha256: Buffer;
 }
 
-/** Write the output file while the chunks are embedded; null if no request succeeded. */
+/** Write the output file while chunks are being embedded. Return null if no request succeeds. */
 export function writeOutput(
   context: BatchContext,
   source: AnswerSource,
@@ -26,7 +26,7 @@ export function writeOutput(
   return writeLines(context, source, outputLines(source), signal);
 }
 
-/** Write the error file; null if every request succeeded. */
+/** Write the error file. Return null if every request succeeded. */
 export function writeErrors(
   context: BatchContext,
   source: AnswerSource,
@@ -55,7 +55,7 @@ async function writeLines(
   return { id, objectKey, sizeBytes, sha256: Buffer.from(sha256, 'hex') };
 }
 
-/** Join lines into blocks, since writing costs more per call than per byte. Every block fills the same memory. */
+/** Combine lines into blocks, since a write costs more per call than per byte. Every block fills the same memory. */
 async function* inBlocks(lines: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
   const block = Buffer.allocUnsafeSlow(BLOCK_BYTES);
   let bytes = 0;

@@ -22,8 +22,8 @@ import { findStoredChunk, listStoredChunks } from './store-chunk.ts';
 
 /**
  * Create the handler of bulk jobs: embedding -> indexing. A chunk counts as finished once its row exists, which is
- * written after its object and under the job's fence. Another worker can thus continue with the missing chunks. Results
- * can be read only once the transaction that finishes the job has found all chunks.
+ * written after its object and under the job's fence, so another worker can continue with the missing chunks. Results
+ * become readable once the transaction that finishes the job has found all chunks.
  */
 export function bulkHandler(context: BulkContext): JobHandler {
   return {
@@ -51,13 +51,13 @@ async function run(context: BulkContext, lease: Lease): Promise<void> {
   await finishResult(context, lease, job);
 }
 
-/** Failed attempts after which a model counts as unavailable for long. */
+/** Number of failed attempts after which to use the fallback. */
 const ATTEMPTS_BEFORE_FALLBACK = 2;
 
 /**
- * Give a job whose model stays unavailable to the fallback of the routing, as a whole. As for a single request, the job
- * then names the fallback and has its default dimension. Chunks that cannot be compared with those of the fallback, or
- * that have another dimension, are embedded again. Null if the failure has another cause, or if there is no fallback.
+ * Switch a whole job whose model stays unavailable to the routing's fallback. As for a single request, the job then
+ * names the fallback and has its default dimension. Embed chunks again if the fallback's vectors aren't comparable or
+ * have another dimension. Return null if the failure has another cause or there is no fallback.
  */
 async function switchToFallback(
   context: BulkContext,
@@ -86,9 +86,9 @@ async function switchToFallback(
 }
 
 /**
- * Collect the finished chunks: those of earlier attempts, those stored before a crash prevented their row, and those of
- * the job that this one resumes. All are of one latent space: if the model's projection has changed, only chunks of the
- * space of the last one count.
+ * Collect the finished chunks: those of earlier attempts, those whose row a crash prevented, and those of the job that
+ * this one resumes. All must be in one latent space: if the model's projection has changed, only chunks in the latest
+ * space count.
  */
 async function collectFinished(context: BulkContext, lease: Lease, job: BulkJob): Promise<Map<number, FinishedChunk>> {
   const { sql, objects } = context;
@@ -104,7 +104,7 @@ async function collectFinished(context: BulkContext, lease: Lease, job: BulkJob)
       await objects.delete(chunkKey(job.orgId, job.id, chunk));
     }
   }
-  // A job that is claimed for the first time has no stored chunks.
+  // On the first claim, a job has no stored chunks.
   if (lease.job.fence > 1) {
     const stored = await listStoredChunks(objects, job);
     await adopt(context, lease, job, done, job, stored);
@@ -126,7 +126,7 @@ async function collectFinished(context: BulkContext, lease: Lease, job: BulkJob)
   return done;
 }
 
-/** Record stored chunks of `owner` as finished chunks of `job`, if they are of the same latent space. */
+/** Record stored chunks of `owner` as finished chunks of `job`, if they are in the same latent space. */
 async function adopt(
   context: BulkContext,
   lease: Lease,
@@ -145,7 +145,7 @@ async function adopt(
     if (stored === null || (first && first.space !== stored.facts.space)) continue;
     if (inherited) await objects.put(chunkKey(job.orgId, job.id, chunk), stored.bytes);
     const record = (db: Sql, held: HeldJob) => insertFinishedChunk(db, held, chunk, stored.facts, inherited);
-    // A chunk that was stored right before a crash is progress of that attempt.
+    // A chunk that was stored right before a crash counts as progress of this attempt.
     if (!inherited) await lease.progressedBy(record);
     else if (await record(sql, lease.held)) lease.worked();
     else throw new LeaseLost(job.id);

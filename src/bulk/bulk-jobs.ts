@@ -32,15 +32,14 @@ export async function cancelBulkJob(sql: Sql, caller: Caller, jobId: string): Pr
 }
 
 /**
- * Settle the reservation of a job: book the texts whose vectors are stored, and release the rest. Call this in the
- * transaction that ends the job (ready, failed, cancelled) or deletes it, after the change of its row. It is
- * idempotent.
+ * Settle a job's reservation: charge the texts with stored vectors, and release the rest. Call this in the transaction
+ * that ends the job (ready, failed, cancelled) or deletes it, after the change to its row. It is idempotent.
  */
 export async function settleBulkUsage(tx: Sql, jobId: string): Promise<void> {
   await settleBooked(tx, jobId, await selectUsed(tx, jobId));
 }
 
-/** @param used models of the finished chunks, joined by `+`; empty if there are none */
+/** @param used models of the finished chunks, joined by `+`; '' without chunks */
 function viewOf(job: BulkJob, used: string): BulkJobView {
   const { failedPhase, errorCategory, errorMessage, retryable } = job;
   const isFailed = job.status === 'failed';
@@ -50,7 +49,7 @@ function viewOf(job: BulkJob, used: string): BulkJobView {
     org_id: job.orgId,
     metadata: {
       mode: EMBED_BULK,
-      // Chunks name their models, among which may be a comparable fallback. The alias stands for its backends.
+      // Chunks name their models, which may include a comparable fallback. The alias stands for all its backends.
       model: used === '' || job.model === ALIAS_ID ? job.model : used,
       dimensions: job.dimensions,
       task_type: job.taskType,
@@ -65,7 +64,7 @@ function viewOf(job: BulkJob, used: string): BulkJobView {
   };
 }
 
-/** Build the error for results that are not available yet, or never will be. */
+/** Build the error for results that aren't available yet, or never will be. */
 export function resultNotReady(job: Pick<BulkJob, 'status'>): AppError {
   const what = job.status === 'failed' || job.status === 'cancelled' ? 'has no results' : 'is not ready yet';
   return conflict(`the job is ${job.status} and ${what}`, 'result_not_ready');

@@ -24,7 +24,7 @@ export function bulkOperations(context: BulkContext): JobKindOperations {
   };
 }
 
-/** Copy the input of an ended job for a new one. @throws AppError `input_expired` (409), `storage_full` (503) */
+/** Copy the input of an ended job to a new job. @throws AppError `input_expired` (409), `storage_full` (503) */
 async function copyInput({ sql, objects }: BulkContext, { orgId, id }: Job, newJobId: string): Promise<void> {
   if ((await findBulkJob(sql, orgId, id)).isSwept) throw inputExpired();
   try {
@@ -35,9 +35,9 @@ async function copyInput({ sql, objects }: BulkContext, { orgId, id }: Job, newJ
 }
 
 /**
- * Queue the texts of an ended job again. Its input was copied. If the job failed or was cancelled, the new job inherits
- * the finished chunks (its worker copies them) and reserves only the missing texts. If it was ready, the same backend
- * embeds all texts again.
+ * Queue the texts of an ended job again, after its input was copied. If the job failed or was cancelled, the new job
+ * inherits the finished chunks (its worker copies them) and reserves quota only for the missing texts. If it was ready,
+ * the same backend embeds all texts again.
  * @throws AppError `input_expired` (409), `quota_exceeded` (402), `axis_not_in_plan`, `model_not_allowed` (403)
  */
 async function reprocess(context: BulkContext, tx: Sql, job: Job, newJobId: string, caller: Caller): Promise<JobView> {

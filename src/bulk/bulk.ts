@@ -8,7 +8,7 @@ import type { Threads } from '../platform/threads.ts';
 import type { PlanSettings } from '../usage/quotas.ts';
 import { type BulkJob, selectBulkJob } from './store.ts';
 
-/** Dependencies and settings of bulk embedding. */
+/** Dependencies and settings for bulk embedding. */
 export interface BulkContext {
   readonly sql: Sql;
   readonly objects: Objects;
@@ -17,9 +17,9 @@ export interface BulkContext {
   readonly logger: Logger;
   readonly embedder: Embedder;
   readonly plans: PlanSettings;
-  /** Chunks of one job that are embedded at a time. */
+  /** Maximum number of chunks of one job to embed concurrently. */
   readonly callsInFlight: number;
-  /** Time to keep input and results of a job after its end. */
+  /** Time to keep a job's input and results after its end. */
   readonly retentionMs: number;
 }
 

@@ -12,15 +12,15 @@ import { type BulkJob, type FinishedChunk, insertFinishedChunk } from './store.t
 import { storeChunk } from './store-chunk.ts';
 import { selectTokenCounts } from './token-counts-store.ts';
 
-/** Chunks in memory per concurrent call: one being embedded, one being read or stored. */
+/** Chunks in memory per concurrent call: one being embedded, and one being read or stored. */
 const CHUNKS_PER_CALL = 2;
 
 /**
- * Embed and store the unfinished chunks, a limited number at a time. The next chunk is read and the last one stored
- * during the calls, so that the provider never waits for the disk.
+ * Embed and store the unfinished chunks, with bounded concurrency. Read the next chunk and store the last one during
+ * the calls, so that the provider never waits for the disk.
  *
- * After a failure no further chunk begins. Chunks in progress are still finished and kept, for the next attempt or for
- * a job that resumes this one.
+ * After a failure, start no more chunks, but finish and keep those in progress, for the next attempt or for a job that
+ * resumes this one.
  * @param done finished chunks; new ones are added
  * @throws JobError naming the range of texts; LeaseLost; the lease's reason once it is aborted
  */
@@ -36,7 +36,7 @@ export async function embedChunks(
   const input = await openInput(context, job, count);
   const counted = await selectTokenCounts(context.sql, job.id);
   const fallback = await context.embedder.fallbackForJob(job.orgId, job);
-  // A fallback of another dimension takes over the whole job or nothing.
+  // A fallback of another dimension must take over the whole job or nothing.
   const exactly = fallback !== null && fallback.dimensions !== job.vectorDimensions;
   const calls = pLimit(context.callsInFlight);
   const queue = missing.values();
@@ -59,9 +59,9 @@ export async function embedChunks(
 
 interface Work {
   readonly input: StoredInput;
-  /** Tokens of all texts of the job. */
+  /** Token counts of all texts of the job. */
   readonly counted: CountedTokens | null;
-  /** True if no fallback may embed single chunks. */
+  /** True if no fallback may embed individual chunks. */
   readonly exactly: boolean;
   readonly calls: <T>(run: () => Promise<T>) => Promise<T>;
   readonly done: Map<number, FinishedChunk>;
@@ -87,8 +87,8 @@ async function embedChunk(
       dimensions: job.vectorDimensions,
       taskType: job.taskType,
       orgId: job.orgId,
-      charge: null, // reserved at submit
-      // Each chunk has one model, and all chunks have one space.
+      charge: null, // reserved on submission
+      // Each chunk has one model, and all chunks share one space.
       comparableWith: first ? { model: job.backend, revision: null, space: first.space } : null,
       isBulk: true,
       isForJob: true,
@@ -111,7 +111,7 @@ async function embedChunk(
   }
 }
 
-/** Describe the texts of a chunk by their first and last index. */
+/** Describe the texts of a chunk by first and last index. */
 function rangeOf(job: BulkJob, chunk: number): string {
   const from = chunk * job.chunkSize;
   return `texts ${from} to ${from + textsOf(job, chunk) - 1}`;

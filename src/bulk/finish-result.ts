@@ -11,7 +11,7 @@ const HEAD_REQUESTS_MAX = 16;
 
 /**
  * Check that every chunk is stored, store the manifest, and finish the job in the transaction that settles its usage.
- * @throws JobError if a stored chunk is missing (the next attempt embeds it anew); LeaseLost
+ * @throws JobError if a stored chunk is missing (the next attempt embeds it again); LeaseLost
  */
 export async function finishResult(context: BulkContext, lease: Lease, job: BulkJob): Promise<void> {
   const { sql, objects } = context;

@@ -9,25 +9,25 @@ export const CHUNK_TEXTS = 100;
 const MAGIC = 0x314b_4c42; // "BLK1", little-endian
 const HEAD_BYTES = 8;
 const WORD_BYTES = 4;
-/** Level with most of the compression of the default level in a third of its time. */
+/** Level with most of the default level's compression in a third of the time. */
 const DEFLATE_LEVEL = 1;
-/** Limit of an unpacked chunk, in case its data is wrong. A whole request is smaller. */
+/** Maximum size of an unpacked chunk, which guards against corrupt data. A whole request is smaller. */
 const CHUNK_BYTES_MAX = 512 * 1024 * 1024;
 const SAMPLE_TEXTS = 100;
 const SAMPLE_TEXT_CHARS = 1_000;
 
-/** Packed texts of a job, with the facts that the submitter needs without unpacking. */
+/** Packed texts of a job, with the data that the submitter needs without unpacking. */
 export interface PackedTexts {
   readonly count: number;
   /** Bytes of the input object. */
   readonly bytes: Uint8Array;
-  /** Texts from all over the input, each truncated. Their language determines the backend. */
+  /** Truncated texts from all parts of the input. Their language determines the backend. */
   readonly sample: readonly string[];
 }
 
 /**
  * Pack texts so that a worker can read them chunk by chunk: `BLK1`, the number of chunks n, and n + 1 offsets, the last
- * of which is the object's length (all 32-bit little-endian); then the chunks, each the JSON array of its texts in zlib
+ * of which is the object's length (all 32-bit little-endian); then the chunks, each a JSON array of its texts in zlib
  * format, which has a checksum. Packing takes about 20 ms of CPU per megabyte.
  */
 export function packTexts(texts: readonly string[]): PackedTexts {
@@ -50,7 +50,7 @@ export function packTexts(texts: readonly string[]): PackedTexts {
   return { count: texts.length, bytes: Buffer.concat([head, ...chunks]), sample };
 }
 
-/** Split packed texts into chunks, each in a separate buffer, so that they can be transferred to threads. */
+/** Split packed texts into chunks, each in its own buffer, so that they can be transferred to threads. */
 export function splitPacked(bytes: Uint8Array): Uint8Array[] {
   const offsets = readOffsets('input', bytes);
   return Array.from({ length: offsets.length - 1 }, (_, i) => bytes.slice(offsets[i], offsets[i + 1]));
@@ -60,7 +60,7 @@ export function unpackChunk(packed: Uint8Array): string[] {
   return JSON.parse(inflateSync(packed, { maxOutputLength: CHUNK_BYTES_MAX }).toString('utf8')) as string[];
 }
 
-/** Reader of a stored input, which holds only the requested chunk in memory. */
+/** Reader of a stored input. It holds only the requested chunk in memory. */
 export interface StoredInput {
   readonly chunkCount: number;
   /** @throws AppError `object_not_found` (404), `object_damaged` (500), `objects_unavailable` (503) */
@@ -95,7 +95,7 @@ function headBytes(chunkCount: number): number {
   return HEAD_BYTES + (chunkCount + 1) * WORD_BYTES;
 }
 
-/** Read the offsets of the chunks, and the end of the last one. */
+/** Read the chunk offsets, including the end of the last chunk. */
 function readOffsets(key: string, bytes: Uint8Array): number[] {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   if (bytes.length < HEAD_BYTES || view.getUint32(0, true) !== MAGIC) throw objectDamaged(key);

@@ -7,7 +7,7 @@ export function chunkCountOf(job: Pick<BulkJob, 'inputCount' | 'chunkSize'>): nu
 
 /**
  * Return the number of texts in a chunk of the job. All chunks but the last are full. A result below 1 means that the
- * chunk does not exist.
+ * chunk doesn't exist.
  */
 export function textsOf(job: Pick<BulkJob, 'inputCount' | 'chunkSize'>, chunk: number): number {
   return Math.min(job.chunkSize, job.inputCount - chunk * job.chunkSize);

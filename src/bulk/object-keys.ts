@@ -1,4 +1,4 @@
-/** Return the key prefix of all objects of one bulk job. */
+/** Return the key prefix of all objects of a bulk job. */
 export function bulkPrefix(orgId: string, jobId: string): string {
   return `bulk/${orgId}/${jobId}/`;
 }
@@ -15,7 +15,7 @@ export function chunkKey(orgId: string, jobId: string, chunk: number): string {
   return `${chunksPrefix(orgId, jobId)}${String(chunk).padStart(5, '0')}`;
 }
 
-/** Parse the number of a chunk from a key of `chunkKey`; null for any other key. */
+/** Parse the chunk number from a key made by `chunkKey`. Return null for any other key. */
 export function chunkOfKey(key: string): number | null {
   const digits = /\/chunks\/(\d{5})$/.exec(key)?.[1];
   return digits === undefined ? null : Number(digits);

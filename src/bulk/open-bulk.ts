@@ -14,7 +14,7 @@ import { sweepBulkOrphans, sweepBulkResults } from './sweep-bulk.ts';
 const ORPHANS_EVERY_MS = 6 * 3_600_000;
 const ORPHANS_AGE_MS = 3_600_000;
 
-/** Bulk embedding: jobs, their results and the removal of both. */
+/** Bulk embedding: jobs, their results, and the removal of both. */
 export interface Bulk extends BulkContext {
   readonly jobs: JobDefinition;
   readonly chores: (everyMs: number) => readonly Chore[];

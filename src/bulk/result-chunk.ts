@@ -5,7 +5,7 @@ const FLOAT_BYTES = Float32Array.BYTES_PER_ELEMENT;
 
 const Used = z.object({ model: z.string(), texts: z.int().min(0), tokens: z.int().min(0) });
 
-/** JSON after the floats of a chunk, so that the object is usable even if its row was never written. */
+/** JSON after the floats of a chunk, which makes the object usable even if its row was never written. */
 const Facts = z.object({
   texts: z.int().min(1),
   dimensions: z.int().min(1),
@@ -15,7 +15,7 @@ const Facts = z.object({
   row_crcs: z.array(z.int()),
 });
 
-/** Vectors of one finished chunk. */
+/** Vectors of a finished chunk. */
 export interface ResultChunk {
   /** Float32Array [texts x dimensions], row-major. */
   readonly vectors: Float32Array;
@@ -26,16 +26,16 @@ export interface ResultChunk {
   readonly cost: number;
 }
 
-/** Facts of a stored chunk, without the vectors. */
+/** Facts of a stored chunk, other than its vectors. */
 export interface ResultChunkFacts extends Omit<ResultChunk, 'vectors'> {
   readonly texts: number;
   readonly rowCrcs: readonly number[];
 }
 
 /**
- * Encode a chunk as an object: the vectors as raw little-endian float32, row after row from byte 0, so that a page
- * reads its rows by position; then one JSON object with the facts, which include a CRC-32 of each row.
- * @returns `bytes` in memory of their own
+ * Encode a chunk as an object: the vectors as raw little-endian float32, row by row from byte 0, so that a page can
+ * read its rows by position; then a JSON object with the facts, including a CRC-32 per row.
+ * @returns `bytes` in a buffer of their own
  */
 export function encodeResultChunk(chunk: ResultChunk): { bytes: Uint8Array; facts: ResultChunkFacts } {
   const { vectors, dimensions, space, used, cost } = chunk;
@@ -53,7 +53,7 @@ export function encodeResultChunk(chunk: ResultChunk): { bytes: Uint8Array; fact
   };
 }
 
-/** Read and check the facts of a stored chunk; null if it differs from `expected` or is damaged. */
+/** Read and validate a stored chunk's facts. Return null if they differ from `expected` or the object is damaged. */
 export function checkResultChunk(
   bytes: Uint8Array,
   expected: { readonly texts: number; readonly dimensions: number },
@@ -74,7 +74,7 @@ export function checkResultChunk(
   return { texts, dimensions, space, used, cost, rowCrcs };
 }
 
-/** Compute the CRC-32 of each row's bytes. */
+/** Compute the CRC-32 of each row. */
 export function crcsOfRows(bytes: Uint8Array, dimensions: number): number[] {
   const rowBytes = dimensions * FLOAT_BYTES;
   const crcs: number[] = [];
@@ -82,7 +82,7 @@ export function crcsOfRows(bytes: Uint8Array, dimensions: number): number[] {
   return crcs;
 }
 
-/** Return the number of bytes of a row in a stored chunk. */
+/** Return the size of a row in a stored chunk, in bytes. */
 export function rowBytesOf(dimensions: number): number {
   return dimensions * FLOAT_BYTES;
 }

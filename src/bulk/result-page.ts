@@ -14,7 +14,7 @@ import { crcsOfRows, rowBytesOf } from './result-chunk.ts';
 import type { ResultQuery } from './schema.ts';
 import { type BulkJob, type PageChunk, selectPageChunks } from './store.ts';
 
-/** Floats printed between two event-loop yields, which takes about 1 ms. */
+/** Floats to print before yielding to the event loop, about 1 ms. */
 const FLOATS_PER_SLICE = 40_000;
 const ITEM_TEXT_BYTES = 64;
 
@@ -22,7 +22,7 @@ type ResultContext = Pick<BulkContext, 'sql' | 'objects' | 'retentionMs'>;
 
 /** Consecutive vectors of a result. */
 export interface ResultRows {
-  /** Index of the first vector in the whole result. */
+  /** Index of the first vector within the whole result. */
   readonly index: number;
   /** Float32Array [n x dimensions], row-major. */
   readonly vectors: Float32Array;
@@ -30,7 +30,7 @@ export interface ResultRows {
 
 /**
  * Find a job with readable results.
- * @throws AppError `job_not_found` (404); `result_not_found` (404) past its retention; `result_not_ready` (409)
+ * @throws AppError `job_not_found` (404); `result_not_found` (404) after its retention; `result_not_ready` (409)
  */
 export async function findReadyJob({ sql, retentionMs }: ResultContext, caller: Caller, id: string): Promise<BulkJob> {
   const job = await findBulkJob(sql, caller.orgId, id);
@@ -41,8 +41,8 @@ export async function findReadyJob({ sql, retentionMs }: ResultContext, caller: 
 }
 
 /**
- * Render a page of results as the body of `GET …/result` (contract 4.7). Only the rows of the page are read, and each
- * is checked. Printing yields to the event loop for other requests.
+ * Render a page of results as the body of `GET …/result` (contract 4.7). Read only the rows of the page, and check
+ * each. Yield to other requests while printing.
  * @throws AppError as `findReadyJob`; `result_not_found` (404) if the files are gone, `object_damaged` (500)
  */
 export async function renderResultPage(
@@ -77,7 +77,7 @@ export async function renderResultPage(
   return writer.finish();
 }
 
-/** Read the rows of a result, in order. @throws AppError as `renderResultPage` */
+/** Read the rows of a result in order. @throws AppError as `renderResultPage` */
 export async function* readResult(
   context: Pick<BulkContext, 'sql' | 'objects'>,
   job: BulkJob,
@@ -92,7 +92,7 @@ export async function* readResult(
   }
 }
 
-/** Start all reads of a page at once, one per chunk. The caller awaits them in order. */
+/** Start all reads of a page concurrently, one per chunk. The caller awaits them in order. */
 async function startReading(
   { sql, objects }: { sql: Sql; objects: Objects },
   job: BulkJob,

@@ -12,8 +12,8 @@ export const PAGE_TEXTS_MAX = 1_000;
 export const EMBED_BULK = 'embed_bulk';
 
 /**
- * Schema that packs a list of strings, so that a submit never holds the texts twice. Packing would block the event loop
- * for too long, so such a body is parsed on a thread.
+ * Schema that packs a list of strings, so that a submission never holds the texts twice. Packing would block the event
+ * loop for too long, so parse such a body on a thread.
  */
 const Texts = z
   .unknown()
@@ -34,7 +34,7 @@ const Texts = z
   })
   .meta({ type: 'array', items: { type: 'string', minLength: 1 }, minItems: 1, maxItems: BULK_TEXTS_MAX });
 
-/** `POST /v1/embed/jobs` (contract 4.4). */
+/** Body of `POST /v1/embed/jobs` (contract 4.4). */
 export const BulkRequest = z.object({
   texts: Texts,
   model: z.string().min(1).max(200).optional(),
@@ -54,7 +54,7 @@ export const BulkReply = z
   .meta({ id: 'SubmittedBulkJob' });
 export type BulkReply = z.output<typeof BulkReply>;
 
-/** Bulk job in the API (contract 2.3); `error` is set only if the job failed. */
+/** Bulk job in the API (contract 2.3). `error` is set only if the job failed. */
 export const BulkJobView = z
   .object({
     id: z.string(),
@@ -91,7 +91,7 @@ export const ResultQuery = z.object({
 });
 export type ResultQuery = z.output<typeof ResultQuery>;
 
-/** `GET /v1/embed/jobs/{job_id}/result` (contract 4.7). */
+/** Response of `GET /v1/embed/jobs/{job_id}/result` (contract 4.7). */
 export const BulkResultPage = z
   .object({
     object: z.literal('list'),

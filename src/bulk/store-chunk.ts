@@ -7,10 +7,10 @@ import { chunkKey, chunkOfKey, chunksPrefix } from './object-keys.ts';
 import { checkResultChunk, encodeResultChunk, type ResultChunk, type ResultChunkFacts } from './result-chunk.ts';
 import type { BulkJob } from './store.ts';
 
-/** Limit of a stored chunk: 100 texts of 4,096 dimensions, and the facts. */
+/** Maximum size of a stored chunk: 100 texts of 4,096 dimensions, and the facts. */
 const CHUNK_BYTES_MAX = 16 * 1024 * 1024;
 
-/** Find the stored object of a chunk of `job`; null if it is missing or unusable. */
+/** Read the stored object of a chunk of `job`. Return null if it is missing or unusable. */
 export async function findStoredChunk(
   objects: Objects,
   job: BulkJob,
@@ -27,9 +27,9 @@ export async function findStoredChunk(
 }
 
 /**
- * Write a chunk once. If a former worker of the job has already written it, keep that object unless it is damaged or of
- * another latent space.
- * @returns the facts of the object that is stored now
+ * Store a chunk once. If an earlier worker of the job has stored it already, keep that object unless it is damaged or
+ * in another latent space.
+ * @returns facts of the object as stored
  * @throws LeaseLost if the stored object must be replaced, which only the holder of the job may do
  */
 export async function storeChunk(

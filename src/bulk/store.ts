@@ -8,12 +8,12 @@ import type { UsedModel } from '../usage/ledger.ts';
 import type { ResultChunkFacts } from './result-chunk.ts';
 import { tokenBytes } from './token-counts-store.ts';
 
-/** Specification of a bulk job, fixed at submit. Only the fallback may change it (`SwitchedSpec`). */
+/** Parameters of a bulk job, fixed on submission. Only a switch to the fallback changes them (`SwitchedSpec`). */
 export interface BulkSpec {
   readonly model: string;
-  /** Backend of all texts: one model, or the alias if its backends are comparable. */
+  /** Backend for all texts: one model, or the alias if its backends are comparable. */
   readonly backend: string;
-  /** Dimensions of the request; null if it named none. */
+  /** Requested dimensions; null if not specified. */
   readonly dimensions: number | null;
   readonly vectorDimensions: number;
   readonly taskType: TaskType | null;
@@ -23,10 +23,10 @@ export interface BulkSpec {
   readonly resumesJobId: string | null;
 }
 
-/** Part of a specification that changes when the fallback takes the job over. */
+/** Parameters that change when the fallback takes over the job. */
 export type SwitchedSpec = Pick<BulkSpec, 'model' | 'backend' | 'vectorDimensions'>;
 
-/** State of a bulk job: its specification and fields of its row in `jobs`. */
+/** State of a bulk job: its parameters, and fields of its row in `jobs`. */
 export interface BulkJob extends BulkSpec {
   readonly id: string;
   readonly orgId: string;
@@ -36,14 +36,14 @@ export interface BulkJob extends BulkSpec {
   readonly errorMessage: string | null;
   readonly retryable: boolean | null;
   readonly completedAt: Date | null;
-  /** Number of texts whose vectors are stored at the time of the query. */
+  /** Number of texts with stored vectors, as of the query. */
   readonly completedCount: number;
   readonly resultModel: string | null;
-  /** True if input and results are removed. */
+  /** True if input and results have been deleted. */
   readonly isSwept: boolean;
 }
 
-/** @param counted tokens of all texts; null if unknown, so that the worker counts them */
+/** @param counted token counts of all texts; null if unknown, so that the worker counts */
 export async function insertBulkJob(
   sql: Sql,
   id: string,
@@ -58,7 +58,7 @@ export async function insertBulkJob(
             ${counted && tokenBytes(counted.tokens)}::bytea, ${counted?.model ?? null})`;
 }
 
-/** Make another model embed the rest of a held job. Return false if the job is no longer held. */
+/** Switch the rest of a held job to another model. Return false if the job is no longer held. */
 export async function updateBackend(sql: Sql, held: HeldJob, spec: SwitchedSpec): Promise<boolean> {
   const rows = await sql`
     UPDATE bulk_jobs
@@ -68,7 +68,7 @@ export async function updateBackend(sql: Sql, held: HeldJob, spec: SwitchedSpec)
   return rows.length > 0;
 }
 
-/** Read one snapshot of a job and its finished chunks; null if the organization has no such bulk job. */
+/** Read a job and its finished chunks in one snapshot. Return null if the organization has no such bulk job. */
 export async function selectBulkJob(sql: Sql, orgId: string, id: string): Promise<BulkJob | null> {
   const [row] = await sql`
     SELECT bulk_jobs.job_id, bulk_jobs.model, bulk_jobs.backend, bulk_jobs.dimensions, bulk_jobs.vector_dimensions,
@@ -110,7 +110,7 @@ export interface FinishedChunk {
   readonly inherited: boolean;
 }
 
-/** Read the finished chunks of a job, in the order in which they were finished. */
+/** Read the finished chunks of a job, in completion order. */
 export async function selectFinishedChunks(sql: Sql, jobId: string): Promise<FinishedChunk[]> {
   const rows = await sql`
     SELECT chunk, texts, space, used, cost, inherited FROM bulk_chunks
@@ -126,8 +126,8 @@ export async function selectFinishedChunks(sql: Sql, jobId: string): Promise<Fin
 }
 
 /**
- * Record a stored chunk as finished. The job's row is locked until the transaction ends, so that no cancel, reaper or
- * other worker changes it. Return false if the job is no longer held.
+ * Record a stored chunk as finished. Lock the job's row until the transaction ends, so that no cancel, reaper or other
+ * worker changes it. Return false if the job is no longer held.
  */
 export async function insertFinishedChunk(
   sql: Sql,
@@ -147,7 +147,7 @@ export async function insertFinishedChunk(
   return rows.length === 1;
 }
 
-/** Forget finished chunks that must be embedded again. Return false if the job is no longer held. */
+/** Delete the records of chunks that must be embedded again. Return false if the job is no longer held. */
 export async function deleteFinishedChunks(sql: Sql, held: HeldJob, chunks: readonly number[]): Promise<boolean> {
   const [row] = await sql`
     WITH mine AS (
@@ -161,7 +161,7 @@ export async function deleteFinishedChunks(sql: Sql, held: HeldJob, chunks: read
   return row?.['held'] === 1;
 }
 
-/** Sum up the usage of the job, by model. Chunks inherited from another job were booked there. */
+/** Sum the usage of the job by model. Chunks inherited from another job were charged there. */
 export async function selectUsed(sql: Sql, jobId: string): Promise<UsedModel[]> {
   return sql<UsedModel[]>`
     SELECT used.model, sum(used.texts)::bigint AS texts, sum(used.tokens)::bigint AS tokens
@@ -169,7 +169,7 @@ export async function selectUsed(sql: Sql, jobId: string): Promise<UsedModel[]> 
     WHERE job_id = ${jobId} AND NOT inherited GROUP BY used.model ORDER BY 2 DESC, 1`;
 }
 
-/** List the models of the finished chunks of a job, in the order of their first chunk. */
+/** List the models of a job's finished chunks, ordered by first chunk. */
 export async function selectUsedModels(sql: Sql, jobId: string): Promise<string[]> {
   const rows = await sql`
     SELECT used.model FROM bulk_chunks, jsonb_to_recordset(used) AS used (model text)
@@ -177,7 +177,7 @@ export async function selectUsedModels(sql: Sql, jobId: string): Promise<string[
   return rows.map((row) => row['model'] as string);
 }
 
-/** Record the models that embedded a job. Return false if texts are still missing. */
+/** Record the models that embedded a job. Return false if texts are missing. */
 export async function updateResult(sql: Sql, jobId: string, resultModel: string): Promise<boolean> {
   const rows = await sql`
     UPDATE bulk_jobs SET result_model = ${resultModel}
@@ -186,7 +186,7 @@ export async function updateResult(sql: Sql, jobId: string, resultModel: string)
   return rows.length === 1;
 }
 
-/** A chunk that has rows of a page. */
+/** Chunk that contains rows of a page. */
 export interface PageChunk {
   readonly chunk: number;
   readonly texts: number;
@@ -213,7 +213,7 @@ export async function cancelQueued(sql: Sql, orgId: string, jobId: string): Prom
   return rows.length === 1;
 }
 
-/** Find jobs that ended longer ago than `olderThanMs` and still have files, oldest first. */
+/** Find jobs that ended more than `olderThanMs` ago and still have files, oldest first. */
 export async function selectToSweep(
   sql: Sql,
   olderThanMs: number,
@@ -227,7 +227,7 @@ export async function selectToSweep(
   return rows.map((row) => ({ id: row.id, orgId: row.org_id }));
 }
 
-/** Record that the files of a job are gone: keep its count of texts, and delete the rows of its chunks. */
+/** Record that a job's files were deleted: keep its text count, and delete the rows of its chunks. */
 export async function markSwept(sql: Sql, jobId: string): Promise<void> {
   await sql`
     WITH gone AS (DELETE FROM bulk_chunks WHERE job_id = ${jobId} RETURNING texts)
@@ -236,7 +236,7 @@ export async function markSwept(sql: Sql, jobId: string): Promise<void> {
     WHERE job_id = ${jobId} AND swept_at IS NULL`;
 }
 
-/** Filter ids to those of existing jobs. */
+/** Return the ids that belong to existing jobs. */
 export async function findExistingJobs(sql: Sql, ids: readonly string[]): Promise<Set<string>> {
   const rows = await sql<{ id: string }[]>`SELECT id FROM jobs WHERE id = ANY(${sql.array([...ids])}::text[])`;
   return new Set(rows.map((row) => row.id));

@@ -22,13 +22,13 @@ import { type BulkSpec, insertBulkJob } from './store.ts';
 
 /** Bytes passed at a time to the storage, which hashes them. */
 const WRITE_BYTES = 256 * 1024;
-/** Chunks that one thread checks at a time, so that other work gets threads too. */
+/** Maximum number of chunks per thread call, so that other work gets threads too. */
 const CHECKED_CHUNKS = 10;
 
 /**
- * Submit a bulk job. Its input is stored before the transaction that reserves its usage and inserts its row. A crash
- * thus leaves either a job that will run or an object without a job, which is swept.
- * @returns the reply, and codes for the header `X-Service-Warning`
+ * Submit a bulk job. Store its input before the transaction that reserves its usage and inserts its row. A crash thus
+ * leaves either a job that will run or an orphaned object, which a sweep deletes.
+ * @returns the response, and codes for the header `X-Service-Warning`
  * @throws AppError `unknown_model`, `token_limit_exceeded` (400, naming `texts[i]`), `quota_exceeded` (402),
  *   `axis_not_in_plan` (403), `provider_unavailable` (502), `storage_full` (503)
  */
@@ -82,7 +82,7 @@ export async function submitBulkJob(
       await insertBulkJob(tx, id, spec, counted);
     });
   } catch (error) {
-    // The job may exist nevertheless. An input without a job is swept.
+    // The job may exist nevertheless. A sweep deletes an orphaned input.
     if (!mayHaveCommitted(error)) {
       await objects
         .delete(key)
@@ -110,13 +110,13 @@ export async function submitBulkJob(
   };
 }
 
-/** Cut an input into slices, since hashing a large one at once would block the event loop. */
+/** Split an input into slices, since hashing a large one at once would block the event loop. */
 function* slices(bytes: Uint8Array): Generator<Uint8Array> {
   for (let at = 0; at < bytes.length; at += WRITE_BYTES) yield bytes.subarray(at, at + WRITE_BYTES);
 }
 
 /**
- * Count the tokens of all texts as the first model that receives some of them does, on threads.
+ * Count the tokens of all texts on threads, like the first model that embeds any of them.
  * @throws AppError `token_limit_exceeded` (400) for the first text that is too long
  */
 async function countAll(

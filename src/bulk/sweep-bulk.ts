@@ -6,14 +6,14 @@ import { findExistingJobs, markSwept, selectToSweep } from './store.ts';
 
 const BATCH_MAX = 200;
 
-/** Remove all files of a job that is being deleted or whose retention is over. */
+/** Delete all files of a job that is being deleted or whose retention has ended. */
 export function forgetBulkJob(objects: Objects, job: { readonly orgId: string; readonly id: string }): Promise<void> {
   return objects.deletePrefix(bulkPrefix(job.orgId, job.id));
 }
 
 /**
- * Remove input and results of jobs that ended longer ago than `retentionMs`. Their rows and counts stay.
- * @returns number of jobs whose files were removed
+ * Delete input and results of jobs that ended more than `retentionMs` ago. Keep their rows and counts.
+ * @returns number of jobs whose files were deleted
  */
 export async function sweepBulkResults(
   { sql, objects, retentionMs }: { sql: Sql; objects: Objects; retentionMs: number },
@@ -24,7 +24,7 @@ export async function sweepBulkResults(
     const jobs = await selectToSweep(sql, retentionMs, BATCH_MAX);
     for (const job of jobs) {
       signal.throwIfAborted();
-      // Remove files first, so that after a crash between the two steps the job is found again.
+      // Delete files first, so that after a crash between the two steps the job is found again.
       await forgetBulkJob(objects, job);
       await markSwept(sql, job.id);
       removed++;
@@ -34,9 +34,9 @@ export async function sweepBulkResults(
 }
 
 /**
- * Remove files of jobs that do not exist: of a submit that was killed before it inserted the row, or of a deletion that
- * was killed after it removed the row. Younger files are kept, since their job may still be inserted.
- * @returns number of jobs whose files were removed
+ * Delete files of unknown jobs, left by a submission killed before inserting the row or by a deletion killed after
+ * deleting the row. Keep recent files, whose job may still be inserted.
+ * @returns number of jobs whose files were deleted
  */
 export async function sweepBulkOrphans(
   sql: Sql,

@@ -3,14 +3,14 @@ import type { Sql } from '../platform/postgres.ts';
 
 const COUNT_BYTES = Uint32Array.BYTES_PER_ELEMENT;
 
-/** Write tokens as the column `token_counts` holds them: 32-bit little-endian numbers. */
+/** Encode token counts for the column `token_counts`: 32-bit little-endian numbers. */
 export function tokenBytes(tokens: readonly number[]): Uint8Array {
   const bytes = Buffer.alloc(tokens.length * COUNT_BYTES);
   for (const [index, count] of tokens.entries()) bytes.writeUInt32LE(count, index * COUNT_BYTES);
   return bytes;
 }
 
-/** Read the tokens of the texts of a job; null for a job of a version that did not keep them. */
+/** Read the token counts of a job's texts. Return null for a job of a release that didn't store them. */
 export async function selectTokenCounts(sql: Sql, jobId: string): Promise<CountedTokens | null> {
   const [row] = await sql<{ token_counts: Uint8Array; counted_by: string }[]>`
     SELECT token_counts, counted_by FROM bulk_jobs WHERE job_id = ${jobId} AND token_counts IS NOT NULL`;

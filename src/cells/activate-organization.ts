@@ -17,15 +17,15 @@ const POLL_MS = 100;
 export interface ActivationReport {
   readonly move_id: string;
   readonly organization: { readonly id: string; readonly name: string };
-  /** Time since the source stopped serving the organization, by the clocks of both databases. */
+  /** Downtime since the source stopped serving the organization, computed from the clocks of both databases. */
   readonly refused_ms: number;
   readonly rows: number;
 }
 
 /**
- * Serve an organization whose import is finished, as soon as the source has released it. A call after an activation
+ * Start serving an imported organization as soon as the source has released it. Repeating the call after an activation
  * changes nothing.
- * @param options.waitMs longest time to wait for the release
+ * @param options.waitMs maximum wait for the release
  * @throws AppError `organization_not_imported`, `organization_not_released`, `export_damaged`, `move_running` (409);
  *   the reason of the signal
  */
@@ -46,7 +46,7 @@ export async function activateOrganization(
     }
     const release = await waitForRelease(own, manifest, waitMs);
     if (!record.isActivated) await activate(context, own, manifest, release);
-    // The import may have given it another name.
+    // The import may have renamed the organization.
     const { name } = await readMoving(context.sql, manifest.organization.id);
     return {
       move_id: manifest.move_id,

@@ -5,8 +5,8 @@ import type { Sql } from '../platform/postgres.ts';
 import { type ImportRecord, selectGenerationsOf, selectLiveChunks } from './import-store.ts';
 
 /**
- * Compare the index of every bucket with the chunks of its documents. Return the ids of the buckets whose index lacks
- * some, except documents that were left out.
+ * Compare the index of every bucket with the chunks of its documents, ignoring documents that the import left out.
+ * Return the ids of the buckets whose index lacks chunks.
  */
 export async function findIncomplete(
   { sql, chunks }: { readonly sql: Sql; readonly chunks: ChunkIndex },

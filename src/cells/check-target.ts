@@ -9,20 +9,20 @@ import { selectSpace } from '../projection/store.ts';
 import { findImport, selectTaken } from './import-store.ts';
 import type { Manifest, Needs } from './schema.ts';
 
-/** Parts of the target that an organization may need. */
+/** Parts of the target installation that an organization may need. */
 export interface TargetParts {
   readonly sql: Sql;
   readonly backends: Pick<Backends, 'catalog' | 'isAvailable'>;
   readonly projections: Projections;
-  /** Connections of the settings, by name. */
+  /** Connections in the settings, by name. */
   readonly connections: Readonly<Record<string, ConnectionSettings>>;
-  /** Engines that hold indexes here. */
+  /** Index engines that are available here. */
   readonly engines: readonly string[];
 }
 
 /**
- * Refuse an export that this installation cannot take. Everything that is missing is named at once.
- * @param name name that the organization gets
+ * Refuse an export that this installation can't import. The error lists everything that is missing.
+ * @param name name of the organization on this installation
  * @throws AppError `export_other_version`, `organization_exists`, `target_lacks` (409)
  */
 export async function checkTarget(target: TargetParts, manifest: Manifest, name: string): Promise<void> {

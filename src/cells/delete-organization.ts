@@ -12,8 +12,8 @@ import { prefixesOf } from './export-organization.ts';
 import { type MoveContext, type MoveOptions, withMoveLock } from './move-context.ts';
 
 /**
- * Delete an organization that has moved away, or that has not arrived: indexes, files, and then the rows. A call after
- * an interruption continues.
+ * Delete an organization that has moved away or whose import is not activated: indexes, then files, then rows. After an
+ * interruption, the next call continues.
  * @throws AppError `organization_not_found` (404), `organization_served`, `first_organization`, `move_running` (409)
  */
 export async function deleteOrganization(

@@ -8,10 +8,10 @@ export async function selectBucketIds(sql: Sql, orgId: string): Promise<string[]
   return rows.map(({ id }) => id);
 }
 
-/** Delete all rows of an organization. Return their number. */
+/** Delete all rows of an organization. Return the number of rows. */
 export async function deleteRows(tx: Sql, orgId: string): Promise<number> {
   let rows = 0;
-  // Backwards, so that a row goes before those that it refers to, and endpoints before what makes events for them.
+  // In reverse order, rows go before the rows that they refer to, and webhook endpoints before sources of events.
   for (const table of [...MOVED, ...MOVED_LAST].reverse()) {
     const { count } = await tx`DELETE FROM ${tx(table.name)} WHERE ${rowsOf(tx, table, tx`${orgId}`)}`;
     rows += count;

@@ -1,10 +1,10 @@
 import { isInProgress } from '../jobs/state-store.ts';
 import type { Sql } from '../platform/postgres.ts';
 
-/** Time after which a run of a workflow without a sign of life has ended with its process. */
+/** Silence after which a workflow run counts as dead together with its process. */
 const RUN_SILENT = '1 minute';
 
-/** Count the jobs and runs of workflows of an organization that processes work on. */
+/** Count the jobs and workflow runs of an organization that are in progress. */
 export async function countWork(sql: Sql, orgId: string): Promise<{ jobs: number; runs: number }> {
   const [row] = await sql<{ jobs: number; runs: number }[]>`
     SELECT (SELECT count(*)::int FROM jobs WHERE org_id = ${orgId} AND ${isInProgress(sql)}) AS jobs,
@@ -14,8 +14,8 @@ export async function countWork(sql: Sql, orgId: string): Promise<{ jobs: number
 }
 
 /**
- * Put the jobs of an organization that are in progress back into the queue, without spending an attempt. Their workers
- * can write nothing any more. Return their number.
+ * Return the jobs in progress of an organization to the queue without counting an attempt. Their workers lose their
+ * leases and can't write any more. Return the number of jobs.
  */
 export async function requeueJobs(sql: Sql, orgId: string): Promise<number> {
   const { count } = await sql`
@@ -24,13 +24,13 @@ export async function requeueJobs(sql: Sql, orgId: string): Promise<number> {
   return count;
 }
 
-/** Return the number of the next transaction of the database. */
+/** Return the id of the database's next transaction. */
 export async function nextTransaction(sql: Sql): Promise<string> {
   const [row] = await sql<{ id: string }[]>`SELECT pg_snapshot_xmax(pg_current_snapshot())::text AS id`;
   return row?.id as string;
 }
 
-/** Return true if every transaction with a smaller number that changes something has ended. */
+/** Return true if every writing transaction with a smaller id has ended. */
 export async function hasPassed(sql: Sql, transaction: string): Promise<boolean> {
   const [row] = await sql<{ passed: boolean }[]>`
     SELECT pg_snapshot_xmin(pg_current_snapshot()) >= ${transaction}::text::xid8 AS passed`;

@@ -6,22 +6,22 @@ import { inTransaction, type Sql } from '../platform/postgres.ts';
 import { countWork, hasPassed, nextTransaction, requeueJobs } from './drain-store.ts';
 import type { MoveContext, MoveOptions } from './move-context.ts';
 
-/** Time in which every process learns that the organization moves, and its short requests end. */
+/** Time until every process knows that the organization is moving and its short requests have ended. */
 export const LEARNED_MS = 4 * STATES_KEPT_MS;
 const POLL_MS = 200;
-/** Longest time for which transactions of other requests may hold up the export. */
+/** Maximum time that open transactions may delay the export. */
 const PASSED_MS_MAX = 120_000;
 
-/** Figures of an organization that has come to rest. */
+/** Result of draining an organization. */
 interface Drained {
-  /** Jobs in progress that were put back into the queue. */
+  /** Number of jobs in progress that returned to the queue. */
   readonly requeued: number;
 }
 
 /**
- * Make an organization read-only. First no changes are accepted and no jobs start, and those in progress end, for at
- * most `waitMs`; the others return to the queue. Then the database refuses changes, and those that it has accepted end.
- * A call after an interruption continues.
+ * Make an organization read-only. First the service refuses changes, starts no jobs, and waits at most `waitMs` for
+ * jobs in progress; the rest return to the queue. Then the database refuses changes, and open transactions end. After
+ * an interruption, the next call continues.
  * @throws AppError `organization_busy` (503); the reason of the signal
  */
 export async function drain(
@@ -36,7 +36,7 @@ export async function drain(
     return state !== 'moving';
   });
   if (isNew) {
-    // Processes read the states from time to time.
+    // Wait until every process has reread the state.
     await delay(LEARNED_MS, undefined, { signal });
     await waitForWork(sql, orgId, waitMs, options);
   }
@@ -44,7 +44,7 @@ export async function drain(
     await lockOrganization(tx, orgId);
     await updateMoveState(tx, orgId, { state: 'moving', id: moveId });
   });
-  // In a transaction of its own: workers lock a job before the organization.
+  // Use a separate transaction, since workers lock a job before the organization.
   const requeued = await requeueJobs(sql, orgId);
   await waitForTransactions(direct, signal);
   return { requeued };
@@ -73,7 +73,7 @@ async function waitForWork(
   }
 }
 
-/** Wait until every transaction that may have begun before the database refuses changes has ended. */
+/** Wait for every transaction that may have started before the database began to refuse changes. */
 export async function waitForTransactions(direct: Sql, signal: AbortSignal): Promise<void> {
   const untilMs = performance.now() + PASSED_MS_MAX;
   const next = await nextTransaction(direct);

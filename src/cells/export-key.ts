@@ -3,20 +3,20 @@ import { readFileSync } from 'node:fs';
 import { readOrCreateLine } from '../platform/create-once.ts';
 import { AppError, invalidRequest } from '../platform/errors.ts';
 
-/** Keys of an export, which the operator gives to both installations. */
+/** Keys derived from the export key, which the operator copies to both installations. */
 export interface ExportKey {
-  /** AES-256-GCM key of stored credentials in the export. */
+  /** AES-256-GCM key for stored credentials in the export. */
   readonly encryption: Buffer;
   /** HMAC key that signs the export. */
   readonly signing: Buffer;
 }
 
-/** Characters of a key that cannot be guessed: 32 random bytes in base64url have 43. */
+/** Minimum length of a hard-to-guess key: 32 random bytes have 43 characters in base64url. */
 const KEY_CHARS_MIN = 32;
 
 /**
- * Read the key of an export from a file.
- * @param options.creates true to create the file (mode 0600) with a new key if there is none
+ * Read an export key from a file.
+ * @param options.creates true to create a missing file (mode 0600) with a new key
  * @throws AppError `invalid_request` (400) for a file that is missing, unreadable or too short
  */
 export function readExportKey(file: string, { creates }: { readonly creates: boolean }): ExportKey {
@@ -47,12 +47,12 @@ function readText(file: string, creates: boolean): string {
   }
 }
 
-/** Sign a part of an export: HMAC-SHA-256, in hexadecimal. */
+/** Sign a part of an export. Return HMAC-SHA-256 in hexadecimal. */
 export function sign({ signing }: ExportKey, bytes: Uint8Array): string {
   return createHmac('sha256', signing).update(bytes).digest('hex');
 }
 
-/** Check a signature in constant time. */
+/** Verify a signature in constant time. */
 export function isSigned(key: ExportKey, bytes: Uint8Array, signature: string): boolean {
   const expected = Buffer.from(sign(key, bytes));
   const given = Buffer.from(signature.trim());

@@ -22,10 +22,10 @@ import { MOVED } from './tables.ts';
 import { writeSealed, writeTables } from './write-rows.ts';
 
 const REFERENCES_KEY = 'references.gz';
-/** List of the files that are stored before changes are refused. */
+/** List of the files copied before the organization becomes read-only. */
 const FIRST_OBJECTS_KEY = 'objects-before.gz';
 
-/** Return the beginnings of the keys of an organization's files, in byte order. */
+/** Return the key prefixes of an organization's files, in byte order. */
 export function prefixesOf(orgId: string): string[] {
   return ['batches', 'bulk', 'documents', 'files'].map((folder) => `${folder}/${orgId}/`);
 }
@@ -36,16 +36,16 @@ export interface ExportReport
   readonly rows: number;
   readonly files: number;
   readonly bytes: number;
-  /** Jobs in progress that were put back into the queue, for the target. */
+  /** Number of jobs in progress that were requeued, to run on the target. */
   readonly requeued_jobs: number;
 }
 
 /**
- * Export an organization. Once most of its files are stored, the source refuses changes of it, and searches, lists and
- * embedding go on. A call after an interruption continues with the files that are stored.
- * @param options.waitMs time for which jobs in progress may end
+ * Export an organization. The source copies most files first, then makes the organization read-only; searches, lists
+ * and embedding continue. After an interruption, the next call continues from the copied files.
+ * @param options.waitMs maximum wait for jobs in progress
  * @throws AppError `organization_not_found` (404), `export_elsewhere`, `export_foreign`, `organization_moved`,
- *   `organization_arriving`, `move_running` (409), those of `drain` and `Objects`; the reason of the signal
+ *   `organization_arriving`, `move_running` (409), the errors of `drain` and `Objects`; the reason of the signal
  */
 export async function exportOrganization(
   context: MoveContext,
@@ -80,7 +80,7 @@ class ExportRun {
     const moveId = await this.#begin();
     const complete = this.#organization.state === 'moving' ? await findManifest(place, key) : null;
     if (complete !== null) return this.#report(complete, 0);
-    // Store nearly all files before changes are refused, so that the organization is read-only for a short time.
+    // Copy nearly all files first, to keep the read-only time short.
     const first = this.#organization.state === null ? await this.#copyFiles(FIRST_OBJECTS_KEY, [], signal) : null;
     const { requeued } = await drain(this.#context, { orgId, moveId, waitMs }, this.#options);
     const known = first === null ? [] : [first.list];
@@ -97,7 +97,7 @@ class ExportRun {
     return this.#report(manifest, requeued);
   }
 
-  /** Find the export that this call continues, or begin one. Return its id. */
+  /** Find the export that this call continues, or begin a new one. Return its id. */
   async #begin(): Promise<string> {
     const { place, signal } = this.#options;
     const { id, name, state, moveId: held } = this.#organization;

@@ -7,17 +7,17 @@ import { rowsOf } from './rows-store.ts';
 import type { Needs } from './schema.ts';
 import type { MovedTable } from './tables.ts';
 
-// COPY takes no parameters, so the transaction holds the id of the organization in a setting of its own.
+// COPY takes no parameters, so a custom setting of the transaction holds the organization's id.
 const ORG = 'service.moving_org';
 const ofOrg = (tx: Sql) => tx.unsafe(`current_setting('${ORG}')`);
 
-/** Prepare a transaction for the rows of one organization. */
+/** Prepare a transaction to export the rows of one organization. */
 export async function prepareExport(tx: Sql, orgId: string): Promise<void> {
   await prepareCopy(tx);
   await tx`SELECT set_config(${ORG}, ${orgId}, true)`;
 }
 
-/** Stream the rows of the organization as text, one row per line. Encrypted values are empty. */
+/** Stream the organization's rows as text, one row per line. Encrypted columns are empty. */
 export function copyRowsOf<T>(
   tx: Sql,
   table: MovedTable,
@@ -36,7 +36,7 @@ export function copyRowsOf<T>(
   return withRows(query.readable(), use);
 }
 
-/** Encrypted value of a row, with the columns that name the row. */
+/** Encrypted value, with the key columns of its row. */
 export interface SealedRow {
   readonly row: Readonly<Record<string, string | Buffer>>;
   readonly sealed: Buffer;
@@ -54,7 +54,7 @@ export async function selectSealed(
   return rows.map(({ sealed_value: sealed, ...row }) => ({ row, sealed }) as SealedRow);
 }
 
-/** Stream the keys of the files that rows of the organization refer to, in byte order, one per line. */
+/** Stream the keys of the files that the organization's rows refer to, in byte order, one per line. */
 export function copyReferencesOf<T>(tx: Sql, use: (keys: Readable) => Promise<T>): Promise<T> {
   const org = ofOrg(tx);
   const query = tx`
@@ -77,7 +77,7 @@ export function copyReferencesOf<T>(tx: Sql, use: (keys: Readable) => Promise<T>
   return withRows(query.readable(), use);
 }
 
-/** Read what the organization needs of an installation. */
+/** Read the requirements of the organization on an installation. */
 export async function selectNeeds(tx: Sql, orgId: string): Promise<Omit<Needs, 'schema_version'>> {
   const vectors = await tx<Needs['vectors']>`
     SELECT b.name AS bucket, coalesce(t.model, '') AS model, t.space FROM buckets b
@@ -113,7 +113,7 @@ export async function selectNeeds(tx: Sql, orgId: string): Promise<Omit<Needs, '
   };
 }
 
-/** Figures of an organization for the manifest of its export. */
+/** Facts about an organization for the manifest of its export. */
 export interface ExportFacts {
   readonly generations: { readonly first: number; readonly last: number };
   readonly documents: number;

@@ -26,7 +26,7 @@ export interface ImportContext extends MoveContext {
 }
 
 export interface ImportOptions extends MoveOptions {
-  /** Name that the organization gets here; null to keep its own. */
+  /** Name of the organization on this installation; null to keep its own. */
   readonly name: string | null;
 }
 
@@ -39,25 +39,25 @@ export interface ImportReport {
   readonly bytes: number;
   readonly documents: number;
   readonly chunks: number;
-  /** Files that the source did not have. */
+  /** Number of files that the source lacked. */
   readonly missing_files: number;
-  /** Documents whose stored chunks are damaged or gone. No search finds them until they are reprocessed. */
+  /** Documents whose stored chunks are damaged or missing. Searches don't find them until they are reprocessed. */
   readonly left_out: readonly string[];
-  /** Public ids of the API keys that are valid, for the proxy. */
+  /** Public ids of the valid API keys, for the proxy. */
   readonly key_ids: readonly string[];
   readonly people_with_passwords: number;
 }
 
 /**
- * Verify every byte of an export, and that this installation can take it. Nothing is written.
- * @throws AppError those of `readManifest` and `checkTarget`, `export_damaged` (409); the reason of the signal
+ * Verify every byte of an export, and that this installation can import it. Write nothing.
+ * @throws AppError the errors of `readManifest` and `checkTarget`, `export_damaged` (409); the reason of the signal
  */
 export async function checkImport({ target }: ImportContext, options: ImportOptions): Promise<ImportReport> {
   const { place, key, name, signal } = options;
   const manifest = await readManifest(place, key);
   await checkTarget(target, manifest, name ?? manifest.organization.name);
   const faults = await checkLineFiles(place, [...manifest.tables, manifest.sealed, manifest.objects], signal);
-  // Without its list, the files cannot be checked.
+  // The files can't be checked without their list.
   if (faults.length > 0) throw damaged(place, faults);
   faults.push(...(await checkContents(place, manifest.objects, options)));
   if (faults.length > 0) throw damaged(place, faults);
@@ -65,9 +65,9 @@ export async function checkImport({ target }: ImportContext, options: ImportOpti
 }
 
 /**
- * Import an organization: verify everything, then write its rows in one transaction, its files, and its index from the
- * stored vectors; no model is called. It is not served before it is activated. A call after an interruption continues.
- * @throws AppError those of `checkImport`, `move_running`, `import_incomplete` (409), those of `Objects` and
+ * Import an organization: verify everything, write its rows in one transaction, then its files, and build its index
+ * from the stored vectors, without a model. It isn't served before its activation. A repeated call continues.
+ * @throws AppError the errors of `checkImport`, `move_running`, `import_incomplete` (409), those of `Objects` and
  *   `rebuildIndex`; the reason of the signal
  */
 export async function importOrganization(context: ImportContext, options: ImportOptions): Promise<ImportReport> {
@@ -132,7 +132,7 @@ class ImportRun {
     await store.markStep(sql, moveId, 'verified_at');
   }
 
-  /** Take numbers for the generations, and record the import. */
+  /** Reserve generation ids and record the import. */
   async #start(): Promise<store.ImportRecord> {
     const { move_id: moveId, organization, generations } = this.#manifest;
     return inTransaction(this.#context.sql, async (tx) => {
@@ -198,7 +198,7 @@ class ImportRun {
     await store.markStep(sql, moveId, 'objects_at');
   }
 
-  /** Return the key of a file here, where generations have other numbers. @throws AppError `export_damaged` (409) */
+  /** Return the local key of a file, with renumbered generations. @throws AppError `export_damaged` (409) */
   #arrivingKey(key: string, generationOffset: number): string {
     const isOwn = prefixesOf(this.#manifest.organization.id).some((prefix) => key.startsWith(prefix));
     if (!isOwn) throw damaged(this.#options.place, [`${key} is no file of the organization`]);
@@ -225,7 +225,7 @@ class ImportRun {
     }
   }
 
-  /** Compare what arrived with the manifest and with the index. */
+  /** Compare the imported data with the manifest and the index. */
   async #verify(): Promise<void> {
     const { sql, reindex } = this.#context;
     const { organization, move_id: moveId, documents, chunks } = this.#manifest;
@@ -250,7 +250,7 @@ class ImportRun {
   }
 }
 
-/** Copy the rows of files into temporary tables. */
+/** Load the exported row files into temporary tables. */
 export async function stageTables(
   tx: Sql,
   tables: readonly TableFile[],
@@ -264,7 +264,7 @@ export async function stageTables(
   }
 }
 
-/** Fill in the encrypted values of staged rows, encrypted by the key of this installation. */
+/** Fill in the encrypted values of staged rows, re-encrypted with the key of this installation. */
 export async function stageSealed(
   tx: Sql,
   tables: readonly MovedTable[],
@@ -289,8 +289,8 @@ function bytesOf(text: string): string | Buffer {
 }
 
 /**
- * Insert staged rows of the organization.
- * @throws AppError `export_damaged` (409) if a table gets fewer rows than were written
+ * Insert the staged rows of the organization.
+ * @throws AppError `export_damaged` (409) if a table gets fewer rows than were staged
  */
 export async function insertTables(
   tx: Sql,

@@ -5,11 +5,11 @@ import { rowsOf } from './rows-store.ts';
 import type { Needs, TableFile } from './schema.ts';
 import type { MovedTable } from './tables.ts';
 
-/** Import of an organization, and how far it is. */
+/** Import of an organization, with its progress. */
 export interface ImportRecord {
   readonly moveId: string;
   readonly orgId: string;
-  /** Number that is added to the ids of generations. */
+  /** Offset added to exported generation ids. */
   readonly generationOffset: number;
   readonly hasRows: boolean;
   readonly hasObjects: boolean;
@@ -19,7 +19,7 @@ export interface ImportRecord {
   readonly isActivated: boolean;
 }
 
-/** Find an import by the id of its move or of its organization. */
+/** Find an import by move id or by organization id. */
 export async function findImport(
   sql: Sql,
   by: { readonly moveId: string } | { readonly orgId: string },
@@ -42,7 +42,7 @@ export async function findImport(
   };
 }
 
-/** Insert the record of an import that begins. An earlier one of the organization, which has left again, ends. */
+/** Insert the record of a new import. Replace that of an earlier import of the organization, which has since left. */
 export async function insertImport(
   tx: Sql,
   { moveId, orgId, generationOffset }: Pick<ImportRecord, 'moveId' | 'orgId' | 'generationOffset'>,
@@ -53,7 +53,7 @@ export async function insertImport(
     VALUES (${moveId}, ${orgId}, ${generationOffset})`;
 }
 
-/** Record that a step of an import is done. */
+/** Record that an import step is done. */
 export async function markStep(
   sql: Sql,
   moveId: string,
@@ -62,7 +62,7 @@ export async function markStep(
   await sql`UPDATE organization_imports SET ${sql(step)} = now() WHERE move_id = ${moveId}`;
 }
 
-/** Record that the index of a bucket is built. */
+/** Record that a bucket's index is built. */
 export async function markBucketBuilt(
   sql: Sql,
   moveId: string,
@@ -74,14 +74,14 @@ export async function markBucketBuilt(
     WHERE move_id = ${moveId}`;
 }
 
-/** Record that the index of a bucket must be built again. */
+/** Record that a bucket's index must be rebuilt. */
 export async function forgetBuilt(sql: Sql, moveId: string, bucketId: string): Promise<void> {
   await sql`UPDATE organization_imports SET rebuilt = array_remove(rebuilt, ${bucketId}) WHERE move_id = ${moveId}`;
 }
 
 /**
- * Take `count` consecutive ids of generations. Return the id before the first of them. PostgreSQL makes other users of
- * the sequence wait from ALTER SEQUENCE until the transaction ends (its manual, ALTER SEQUENCE, notes).
+ * Reserve `count` consecutive generation ids. Return the id before the first one. ALTER SEQUENCE blocks other users of
+ * the sequence until the transaction ends (PostgreSQL manual, ALTER SEQUENCE, notes).
  */
 export async function reserveGenerations(tx: Sql, count: number): Promise<number> {
   await tx`ALTER SEQUENCE document_generations INCREMENT BY 1`;
@@ -91,10 +91,10 @@ export async function reserveGenerations(tx: Sql, count: number): Promise<number
   return last;
 }
 
-/** Return the name of the temporary table with the arriving rows of a table. */
+/** Return the name of the temporary table that stages a table's rows. */
 const staged = (table: string) => `arriving_${table}`;
 
-/** Copy arriving rows into a temporary table, which the end of the transaction drops. */
+/** Copy rows into a temporary staging table, which is dropped at the end of the transaction. */
 export async function stageRows(
   tx: Sql,
   { table, columns }: Pick<TableFile, 'table' | 'columns'>,
@@ -105,7 +105,7 @@ export async function stageRows(
   await copyInto(tx, { table: staged(table), columns }, rows);
 }
 
-/** Fill in an encrypted value of an arriving row. Return false if there is no such row. */
+/** Set an encrypted value of a staged row. Return false if there is no such row. */
 export async function fillSealed(
   tx: Sql,
   { table, column, row }: { readonly table: string; readonly column: string; readonly row: Record<string, string> },
@@ -117,22 +117,22 @@ export async function fillSealed(
   return count === 1;
 }
 
-/** Set the pepper of the arriving API keys that the source has made itself. */
+/** Set the source's pepper on the staged API keys that the source issued itself. */
 export async function fillPepper(tx: Sql, sealedPepper: Buffer): Promise<void> {
   await tx`UPDATE ${tx(staged('api_keys'))} SET sealed_pepper = ${sealedPepper} WHERE sealed_pepper IS NULL`;
 }
 
-/** Values of the target for arriving rows. */
+/** Values that staged rows get on the target. */
 export interface Arrival {
   readonly orgId: string;
   readonly moveId: string;
   readonly name: string;
   readonly generationOffset: number;
-  /** Versions of maps of the target by those of the source. */
+  /** Map versions of the target, keyed by those of the source. */
   readonly mapVersions: Readonly<Record<string, number>>;
 }
 
-/** Insert the staged rows of a table that belong to the organization. Return their number. */
+/** Insert the organization's staged rows of a table. Return the number of rows. */
 export async function insertStaged(
   tx: Sql,
   { table, columns }: Pick<TableFile, 'table' | 'columns'>,
@@ -151,11 +151,11 @@ export async function insertStaged(
 
 type Values = (tx: Sql, arrival: Arrival) => Readonly<Record<string, SqlFragment>>;
 
-/** Values that differ from those of the source, by table and column. */
+/** Values that replace those of the source, by table and column. */
 const VALUES: Readonly<Record<string, Values>> = {
   organizations: (tx, { moveId, name }) => ({
     name: tx`${name}`,
-    // It is suspended until it is activated, so that nothing of it is served or sent.
+    // Suspend the organization until its activation, so that nothing is served or sent for it.
     suspended_at: tx`now()`,
     suspended_before: tx`NULL::timestamptz`,
     move_state: tx`'arriving'`,
@@ -175,11 +175,11 @@ const VALUES: Readonly<Record<string, Values>> = {
     map_version: tx`(${tx.json(mapVersions)}::jsonb ->> map_version::text)::bigint`,
   }),
   jobs: (tx, { generationOffset }) => ({ generation: tx`generation + ${generationOffset}::bigint` }),
-  // No table of the index exists yet. A reader would wait for the version of the source.
+  // No index table exists yet. Keeping the source's version would make readers wait for it.
   index_tables: (tx) => ({ version: tx`0`, table_name: tx`NULL::text`, deleted_since: tx`NULL::timestamptz` }),
 };
 
-/** Find the versions of the maps of the target that are those of the source, by the versions of the source. */
+/** Match maps of the source with those of the target. Return target versions, keyed by source version. */
 export async function selectMapVersions(sql: Sql, maps: Needs['maps']): Promise<Record<string, number>> {
   const versions: Record<string, number> = {};
   for (const { version, space, model, sha256 } of maps) {
@@ -191,7 +191,7 @@ export async function selectMapVersions(sql: Sql, maps: Needs['maps']): Promise<
   return versions;
 }
 
-/** Number of chunks of each live generation of a bucket that has any. */
+/** Count the chunks of each live generation of a bucket that has any. */
 export async function selectLiveChunks(sql: Sql, orgId: string, bucketId: string): Promise<Map<number, number>> {
   const rows = await sql`
     SELECT g.id, g.chunks_count FROM documents d JOIN generations g ON g.id = d.active_generation
@@ -199,7 +199,7 @@ export async function selectLiveChunks(sql: Sql, orgId: string, bucketId: string
   return new Map(rows.map((row) => [Number(row['id']), row['chunks_count'] as number]));
 }
 
-/** Find the live generations of documents. */
+/** Return the live generations of documents. */
 export async function selectGenerationsOf(sql: Sql, orgId: string, documentIds: readonly string[]): Promise<number[]> {
   const rows = await sql`
     SELECT active_generation AS id FROM documents
@@ -207,7 +207,7 @@ export async function selectGenerationsOf(sql: Sql, orgId: string, documentIds: 
   return rows.map((row) => Number(row['id']));
 }
 
-/** Count the documents that searches of an organization find, and their chunks. */
+/** Count an organization's searchable documents and their chunks. */
 export async function countLive(sql: Sql, orgId: string): Promise<{ documents: number; chunks: number }> {
   const [row] = await sql`
     SELECT count(*)::int AS documents, coalesce(sum(g.chunks_count), 0)::bigint AS chunks
@@ -216,7 +216,7 @@ export async function countLive(sql: Sql, orgId: string): Promise<{ documents: n
   return { documents: row?.['documents'] as number, chunks: Number(row?.['chunks']) };
 }
 
-/** List the rows of other organizations with values that only one row of an installation can have. */
+/** List rows of other organizations that hold a value that must be unique in an installation. */
 export async function selectTaken(sql: Sql, orgId: string, keyIds: readonly string[]): Promise<string[]> {
   const rows = await sql<{ id: string }[]>`
     SELECT id FROM api_keys WHERE id = ANY(${sql.array([...keyIds])}::text[]) AND org_id <> ${orgId} LIMIT 20`;

@@ -4,13 +4,13 @@ import { AppError, conflict } from '../platform/errors.ts';
 import { type ExportKey, isSigned, sign } from './export-key.ts';
 import { Begun, FORMAT, Manifest, Release } from './schema.ts';
 
-// Layout of an export, in a folder or under a prefix of its own:
-//   begun.json                     the organization that the place is for, and the id of the move
+// Layout of an export, in a folder of its own or under a prefix:
+//   begun.json                     organization that the place is reserved for, and the id of the move
 //   tables/<table>.copy.gz, sealed.gz, objects.gz
-//   contents/<ab>/<sha256>         contents of files
-//   manifest.json, .signature      the manifest; its signature is written last
+//   contents/<ab>/<sha256>         file contents
+//   manifest.json, .signature      manifest; its signature is written last
 //   last/<table>.copy.gz, last/sealed.gz
-//   release.json, .signature       the last part, which the source writes when it stops serving
+//   release.json, .signature       last part, written when the source stops serving
 
 export const BEGUN_KEY = 'begun.json';
 export const OBJECTS_KEY = 'objects.gz';
@@ -24,7 +24,7 @@ export const SEALED_KEY = 'sealed.gz';
 export const LAST_SEALED_KEY = 'last/sealed.gz';
 const signatureOf = (key: string) => `${key}.signature`;
 
-/** Read an object, or return null if there is none. */
+/** Read an object. Return null if it doesn't exist. */
 async function readOptional({ objects }: BackupTarget, key: string): Promise<Buffer | null> {
   try {
     return Buffer.from(await objects.get(key, { maxBytes: BYTES_MAX }));
@@ -34,13 +34,13 @@ async function readOptional({ objects }: BackupTarget, key: string): Promise<Buf
   }
 }
 
-/** Read for which organization a place is; null for a place without an export. @throws AppError `export_damaged` */
+/** Read which organization a place is reserved for; null if it has no export. @throws AppError `export_damaged` */
 export async function readBegun(place: BackupTarget): Promise<Begun | null> {
   const bytes = await readOptional(place, BEGUN_KEY);
   return bytes && parse(Begun, bytes, place, BEGUN_KEY);
 }
 
-/** Begin an export in a place, and withdraw the manifest of an earlier one of the organization. */
+/** Begin an export in a place, and delete the manifest of an earlier export of the same organization. */
 export async function writeBegun({ objects }: BackupTarget, begun: Begun): Promise<void> {
   for (const key of [MANIFEST_KEY, RELEASE_KEY]) {
     await objects.delete(signatureOf(key));
@@ -49,7 +49,7 @@ export async function writeBegun({ objects }: BackupTarget, begun: Begun): Promi
   await objects.put(BEGUN_KEY, Buffer.from(`${JSON.stringify(begun)}\n`));
 }
 
-/** Write a signed part. The signature comes last, so that a part without it was not finished. */
+/** Write a signed part. Write the signature last, so that a part without it counts as unfinished. */
 async function writeSigned({ objects }: BackupTarget, name: string, key: ExportKey, part: unknown): Promise<void> {
   const bytes = Buffer.from(`${JSON.stringify(part, null, 2)}\n`);
   await objects.put(name, bytes);
@@ -64,7 +64,7 @@ export function writeRelease(place: BackupTarget, key: ExportKey, release: Relea
   return writeSigned(place, RELEASE_KEY, key, release);
 }
 
-/** Read a signed part; null if it is not finished. @throws AppError `export_forged`, `export_damaged` (409) */
+/** Read a signed part. Return null if unfinished. @throws AppError `export_forged`, `export_damaged` (409) */
 async function readSigned(place: BackupTarget, name: string, key: ExportKey): Promise<Buffer | null> {
   const signature = await readOptional(place, signatureOf(name));
   if (signature === null) return null;
@@ -77,7 +77,7 @@ async function readSigned(place: BackupTarget, name: string, key: ExportKey): Pr
   );
 }
 
-/** Read the manifest of an export; null if it is not finished. @throws AppError as `readManifest` */
+/** Read the manifest of an export. Return null if unfinished. @throws AppError as `readManifest` */
 export async function findManifest(place: BackupTarget, key: ExportKey): Promise<Manifest | null> {
   const bytes = await readSigned(place, MANIFEST_KEY, key);
   return bytes && parse(Manifest, bytes, place, MANIFEST_KEY);
@@ -105,7 +105,7 @@ export async function readManifest(place: BackupTarget, key: ExportKey): Promise
 }
 
 /**
- * Read the last part of an export; null if the source still serves the organization.
+ * Read the last part of an export. Return null if the source still serves the organization.
  * @throws AppError as `readManifest`
  */
 export async function findRelease(place: BackupTarget, key: ExportKey, manifest: Manifest): Promise<Release | null> {
@@ -137,7 +137,7 @@ function parse<S extends z.ZodType>(schema: S, bytes: Buffer, place: BackupTarge
 
 const FAULTS_SHOWN_MAX = 20;
 
-/** Create the error of a damaged export. @param faults a sentence without a full stop for each */
+/** Create the error for a damaged export. @param faults one sentence each, without a full stop */
 export function damaged({ name }: Pick<BackupTarget, 'name'>, faults: readonly string[]): AppError {
   const more = faults.length > FAULTS_SHOWN_MAX ? [`and ${faults.length - FAULTS_SHOWN_MAX} more`] : [];
   const lines = [...faults.slice(0, FAULTS_SHOWN_MAX), ...more].map((fault) => `\n  - ${fault}`);

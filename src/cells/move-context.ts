@@ -6,10 +6,10 @@ import { inTransaction, type Sql, withAdvisoryLock } from '../platform/postgres.
 import type { KeyRing } from '../platform/secret-key.ts';
 import type { ExportKey } from './export-key.ts';
 
-/** Parts of an installation that moves of organizations need. */
+/** Parts of an installation that a move needs. */
 export interface MoveContext {
   readonly sql: Sql;
-  /** Connection pool for advisory locks and snapshots; must not go through a transaction pooler. */
+  /** Connection pool for advisory locks and snapshots. It must not use a transaction pooler. */
   readonly direct: Sql;
   readonly objects: Objects;
   readonly keyRing: Pick<KeyRing, 'apiKeyPepper' | 'encryption'>;
@@ -18,7 +18,7 @@ export interface MoveContext {
   readonly migrations: string;
 }
 
-/** Step of a move, with the number of finished items. */
+/** Progress of a step of a move. */
 export interface MoveStep {
   readonly phase: 'jobs' | 'rows' | 'files' | 'checking' | 'index';
   readonly done: number;
@@ -27,16 +27,16 @@ export interface MoveStep {
 }
 
 export interface MoveOptions {
-  /** Place of the export. */
+  /** Location of the export. */
   readonly place: BackupTarget;
   readonly key: ExportKey;
-  /** Name of the operator in the audit log. */
+  /** Operator's name in the audit log. */
   readonly actor: string;
   readonly signal: AbortSignal;
   readonly onProgress?: (step: MoveStep) => void;
 }
 
-/** Read an organization with the state of its move. @throws AppError `organization_not_found` (404) */
+/** Read an organization and the state of its move. @throws AppError `organization_not_found` (404) */
 export async function readMoving(sql: Sql, orgId: string): Promise<MovingOrganization> {
   const organization = await inTransaction(sql, (tx) => lockForMove(tx, orgId));
   if (organization === null) throw notFound('organization', orgId);
@@ -44,8 +44,8 @@ export async function readMoving(sql: Sql, orgId: string): Promise<MovingOrganiz
 }
 
 /**
- * Run `fn` while no other process of the installation moves the organization.
- * @throws AppError `move_running` (409) at once if another process does
+ * Run `fn` under the organization's move lock.
+ * @throws AppError `move_running` (409) at once if another process holds the lock
  */
 export async function withMoveLock<T>(
   { direct }: Pick<MoveContext, 'direct'>,

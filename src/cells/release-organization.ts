@@ -24,8 +24,8 @@ export interface ReleaseReport {
 }
 
 /**
- * End serving an organization whose export is finished: its credentials are refused from now on, and the target may
- * serve it once this has written the last part of the export. A call after an interruption continues.
+ * Stop serving an exported organization. Its credentials are refused from now on. The target may serve the organization
+ * once the last part of the export is written. After an interruption, the next call continues.
  * @throws AppError `organization_not_found`, `export_not_found` (404), `organization_not_exported`,
  *   `export_unfinished`, `export_forged`, `export_damaged`, `move_running` (409); the reason of the signal
  */
@@ -74,7 +74,7 @@ async function writeLast(
   moveId: string,
   { place, key, signal }: MoveOptions,
 ): Promise<Release> {
-  // Until then, processes accept credentials that they have looked up before.
+  // Wait until processes no longer accept cached credentials.
   await delay(2 * STATES_KEPT_MS, undefined, { signal });
   await waitForTransactions(direct, signal);
   const last = await direct.begin(SNAPSHOT, async (tx): Promise<Release> => {
@@ -95,10 +95,10 @@ async function writeLast(
 }
 
 /**
- * Take an organization back that is being exported: it accepts changes again. The target can never serve the export.
- * @param options.force true for an organization that has been released, if no target serves it
+ * Cancel the export of an organization, which accepts changes again. The target can never serve that export.
+ * @param options.force true to cancel even after the release, if no target serves the organization
  * @throws AppError `organization_not_found` (404), `organization_not_exported`, `organization_moved`, `move_running`
- * (409)
+ *   (409)
  */
 export async function takeBack(
   context: MoveContext,

@@ -1,6 +1,6 @@
 import type { Sql } from '../platform/postgres.ts';
 
-/** Read when an organization that is marked as moved was suspended before; null if it was not. */
+/** Return when a moved organization was suspended before its move, or null if it was not. */
 export async function selectSuspension(tx: Sql, orgId: string): Promise<Date | null> {
   const [row] = await tx<{ at: Date | null }[]>`SELECT suspended_before AS at FROM organizations WHERE id = ${orgId}`;
   return row?.at ?? null;

@@ -1,7 +1,7 @@
 import type { Sql, SqlFragment } from '../platform/postgres.ts';
 import type { MovedTable } from './tables.ts';
 
-/** Return a condition on the rows of a table: they belong to the organization. @param orgId expression of its id */
+/** Build the condition that rows of a table belong to the organization. @param orgId SQL expression of its id */
 export function rowsOf(sql: Sql, { name, owner }: MovedTable, orgId: SqlFragment): SqlFragment {
   if (owner === undefined) return sql`org_id = ${orgId}`;
   const { column, table, key } = owner;

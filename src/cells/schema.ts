@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** Version of the layout of exports. It changes only if older code could not read a new export. */
+/** Version of the export layout. Increase it only if older code can't read new exports. */
 export const FORMAT = 1;
 
 const Sha256 = z.string().regex(/^[0-9a-f]{64}$/);
@@ -12,74 +12,74 @@ const LineFile = z.strictObject({ key: Id, size_bytes: Count, sha256: Sha256, li
 const TableFile = LineFile.extend({ table: Id, columns: z.array(Id).min(1) });
 export type TableFile = z.infer<typeof TableFile>;
 
-/** Beginning of an export, which names the organization that a place is for. */
+/** Start of an export, which reserves a place for an organization. */
 export const Begun = z.strictObject({ move_id: Id, org_id: Id });
 export type Begun = z.infer<typeof Begun>;
 
-/** Parts of an installation that the organization cannot do without. */
+/** Requirements of the organization on an installation. */
 export const Needs = z.strictObject({
-  /** Migrations of the database, which must be those of the target. */
+  /** Migration version of the database, which must equal that of the target. */
   schema_version: Count,
-  /** Models of the vectors of its buckets, and the latent spaces that they are in. */
+  /** Embedding models of its buckets, with their latent spaces. */
   vectors: z.array(z.strictObject({ bucket: z.string(), model: z.string(), space: z.string() })),
-  /** Maps that made stored vectors. The target gives each its own version. */
+  /** Maps that converted stored vectors. The target assigns its own version to each. */
   maps: z.array(z.strictObject({ version: Count, space: z.string(), model: z.string(), sha256: Sha256 })),
-  /** Spaces of the source, and the SHA-256 of each. */
+  /** Latent spaces of the source, with their SHA-256. */
   spaces: z.array(z.strictObject({ id: z.string(), sha256: Sha256 })),
-  /** Models of its routing. */
+  /** Models in its routing. */
   routing: z.array(z.string()),
-  /** Engines of its indexes beside LanceDB. */
+  /** Index engines in use, other than LanceDB. */
   engines: z.array(z.string()),
-  /** Connections of the settings that its sources read. */
+  /** Connections in the settings that its sources use. */
   connections: z.array(z.string()),
 });
 export type Needs = z.infer<typeof Needs>;
 
-/** Contents of an export. It is written after everything that it names, and signed. */
+/** Signed list of an export's contents, written after everything that it names. */
 export const Manifest = z.strictObject({
   format: z.literal(FORMAT),
   kind: z.literal('organization'),
   move_id: Id,
   created_at: z.iso.datetime(),
   service_version: z.string(),
-  /** Installation that made the export. */
+  /** Id of the exporting installation. */
   source: Id,
   organization: z.strictObject({ id: Id, name: z.string().min(1), plan: z.string() }),
   needs: Needs,
-  /** Ids of the generations, which the target moves to numbers of its own; zeros without any. */
+  /** Range of generation ids, which the target renumbers; zeros if there are none. */
   generations: z.strictObject({ first: Count, last: Count }),
   tables: z.array(TableFile).min(1),
   /** Encrypted values of rows, as JSON lines of `SealedValue`. */
   sealed: LineFile,
-  /** Key of the hashes of API keys, encrypted (base64). */
+  /** Encrypted HMAC key of API key hashes, base64. */
   sealed_pepper: z.string(),
-  /** Files as JSON lines of `ObjectEntry`, in the byte order of their keys. */
+  /** Files as JSON lines of `ObjectEntry`, sorted by key in byte order. */
   objects: LineFile.extend({ object_bytes: Count }),
-  /** Number of files that rows refer to, and that the source did not have. */
+  /** Number of files that rows refer to but the source lacks. */
   missing_objects: Count,
-  /** Documents and chunks that searches find. */
+  /** Number of searchable documents and chunks. */
   documents: Count,
   chunks: Count,
-  /** Public ids of the API keys that are valid, for the proxy. */
+  /** Public ids of the valid API keys, for the proxy. */
   key_ids: z.array(z.string()),
-  /** People who signed in with a password of the source. */
+  /** Number of people who sign in with a password of the source. */
   people_with_passwords: Count,
 });
 export type Manifest = z.infer<typeof Manifest>;
 
-/** Last part of an export: written when the source has stopped serving the organization, and signed. */
+/** Last, signed part of an export, written when the source has stopped serving the organization. */
 export const Release = z.strictObject({
   format: z.literal(FORMAT),
   move_id: Id,
   released_at: z.iso.datetime(),
-  /** Set if the organization was suspended before it moved. */
+  /** Set if the organization was already suspended before its move. */
   suspended_at: z.iso.datetime().nullable(),
   tables: z.array(TableFile),
   sealed: LineFile,
 });
 export type Release = z.infer<typeof Release>;
 
-/** Value that the key of the export encrypts, and its row. A key column of bytes is `\x` and hexadecimal digits. */
+/** Value encrypted with the export key, and the key of its row. Bytes in a key are `\x` and hexadecimal digits. */
 export const SealedValue = z.strictObject({
   table: Id,
   column: Id,

@@ -8,9 +8,9 @@ import { secretContextOf } from '../workflows/triggers.ts';
 /** Encrypted columns of a table. */
 interface SealedColumns {
   readonly columns: readonly string[];
-  /** Columns that name a row; those that `contextOf` reads. */
+  /** Key columns, as read by `contextOf`. */
   readonly key: readonly string[];
-  /** Return the identity of the record for which a value is encrypted. */
+  /** Return the record identity that the value's encryption is bound to. */
   readonly contextOf: (row: Readonly<Record<string, string | Buffer>>) => string;
 }
 
@@ -18,12 +18,12 @@ interface SealedColumns {
 export interface MovedTable {
   readonly name: string;
   /**
-   * Column that names the organization, or a row of another table of the list that belongs to it. Default: `org_id`.
+   * Column that refers to the organization, or to a row of another listed table that belongs to it. Default: `org_id`.
    */
   readonly owner?: { readonly column: string; readonly table: string; readonly key: string };
-  /** Columns with values of the source alone, which the target makes anew. */
+  /** Columns that have no meaning outside the source. The target creates new values. */
   readonly omitted?: readonly string[];
-  /** Column that orders the rows in the export, so that the target makes new values in this order. */
+  /** Column to order exported rows by, so that the target creates new values in the same order. */
   readonly orderedBy?: string;
   readonly sealed?: SealedColumns;
 }
@@ -41,8 +41,8 @@ const idOf = (row: Readonly<Record<string, string | Buffer>>): Key => ({
 });
 
 /**
- * Tables that move while the source refuses changes, in an order in which they can be filled. Endpoints of webhooks and
- * triggers of workflows come after what makes events, so that rows that arrive make none.
+ * Tables that move while the source is read-only, in an order that satisfies their references. Webhook endpoints and
+ * workflow triggers come after the sources of events, so that imported rows trigger none.
  */
 export const MOVED: readonly MovedTable[] = [
   { name: 'organizations', owner: { column: 'id', table: 'organizations', key: 'id' } },
@@ -115,8 +115,8 @@ export const MOVED: readonly MovedTable[] = [
 ];
 
 /**
- * Tables that searches, embedding and channels write, which go on while the organization moves. They move when the
- * source stops serving it, in seconds, so each must stay small.
+ * Tables that searches, embedding and channels keep writing during the move. They move when the source stops serving
+ * the organization. This must take only seconds, so each table must stay small.
  */
 export const MOVED_LAST: readonly MovedTable[] = [
   { name: 'usage_counters' },
@@ -156,7 +156,7 @@ export const MOVED_LAST: readonly MovedTable[] = [
   },
 ];
 
-/** Tables of an organization whose rows end with its move, and the reason. */
+/** Tables whose rows don't move, with the reason. */
 export const ENDED: Readonly<Record<string, string>> = {
   sessions: 'people sign in again',
   sign_in_links: 'they are valid for minutes',
@@ -170,7 +170,7 @@ export const ENDED: Readonly<Record<string, string>> = {
   organization_imports: 'an earlier arrival at the source',
 };
 
-/** Tables that belong to an installation. */
+/** Tables that belong to the installation. */
 export const OF_INSTALLATION: readonly string[] = [
   'accounts',
   'backups',

@@ -15,7 +15,7 @@ interface RowsContext {
   readonly onTable?: (done: number) => void;
 }
 
-/** Write the rows of tables into files. Call this in the transaction that `prepareExport` has prepared. */
+/** Write the rows of tables to files, within a transaction prepared by `prepareExport`. */
 export async function writeTables(
   tx: Sql,
   tables: readonly MovedTable[],
@@ -37,8 +37,7 @@ export async function writeTables(
 }
 
 /**
- * Write the encrypted values of tables into a file, encrypted by the key of the export instead of that of the
- * installation.
+ * Write the encrypted values of tables to a file, re-encrypted from the installation's key to the export key.
  * @throws AppError `sealed_value_unreadable` (500)
  */
 export async function writeSealed(
@@ -69,7 +68,7 @@ export async function writeSealed(
   }
 }
 
-/** Return the columns of a key as PostgreSQL writes them. */
+/** Return key columns as PostgreSQL prints them. */
 function textsOf(row: Readonly<Record<string, string | Buffer>>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(row).map(([column, value]) => [

@@ -7,7 +7,7 @@ import type { IncomingDelivery, Verifier } from './verify-delivery.ts';
 /**
  * Verify a delivery to the messenger webhook and answer it from the channel's bucket.
  *
- * @throws AppError 403 for a delivery that does not come from the messenger, 400 for one that cannot be read
+ * @throws AppError 403 for a delivery that isn't from the messenger, 400 for one that can't be parsed
  */
 export async function answerDelivery(
   context: AnswerContext & { readonly verifier: Verifier; readonly deadlineMs: number },
@@ -22,7 +22,7 @@ export async function answerDelivery(
   return { version, template };
 }
 
-/** Verify a delivery and count its refusal. */
+/** Verify a delivery, and count refusals. */
 export async function countingRefusals<T>(metrics: ChannelMetrics, verify: () => Promise<T>): Promise<T> {
   try {
     return await verify();

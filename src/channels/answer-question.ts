@@ -19,39 +19,39 @@ import {
 import type { AnswerReply, DeliveryOutcome } from './schema.ts';
 import type { RecordUnanswered } from './unanswered-questions.ts';
 
-/** Length of the start of an utterance that is used as the query. */
+/** Maximum length of an utterance to use as the query, from its start. */
 const QUESTION_CHARS_MAX = 1000;
 
 export interface AnswerContext extends RetrievalContext, CitedContext {
   readonly replies: ReplyOnce;
   readonly calls: CallLog;
-  /** Request rates of organizations. Each delivery that needs a search counts as one search request. */
+  /** Request rates of organizations. Every delivery that needs a search counts as one search request. */
   readonly rates: RateLimiter;
   readonly metrics: ChannelMetrics;
   readonly recordUnanswered: RecordUnanswered;
 }
 
-/** Question of a verified delivery. */
+/** Question from a verified delivery. */
 export interface Question {
   readonly channel: AnsweredChannel;
   readonly plan: Plan;
-  /** Name of the bot, whose calls are limited together. */
+  /** Name of the bot, which has one rate limit. */
   readonly bot: string;
   readonly utterance: string;
-  /** SHA-256 that repetitions of the delivery share. */
+  /** SHA-256 that repeated deliveries share. */
   readonly digest: Buffer;
 }
 
 interface Answer {
   readonly reply: AnswerReply;
   readonly outcome: DeliveryOutcome;
-  /** Documents that the reply shows. */
+  /** Documents that the reply quotes. */
   readonly documentIds?: readonly string[];
 }
 
 /**
- * Answer a question from the channel's bucket. A repeated delivery gets the same reply without another search, and does
- * not count towards the rate limit. After the time limit the reply is an apology.
+ * Answer a question from the channel's bucket. A repeated delivery gets the same reply without another search, and
+ * doesn't count towards the rate limit. After the time limit, the reply is an apology.
  */
 export async function answerQuestion(
   context: AnswerContext,
@@ -111,7 +111,7 @@ async function makeAnswer(
 }
 
 function questionOf(utterance: string): string {
-  // Cut first, to bound the cost of a huge utterance.
+  // Truncate first, to bound the cost of a huge utterance.
   const head = utterance.slice(0, graphemeCut(utterance, QUESTION_CHARS_MAX));
   return toOneLine(head);
 }

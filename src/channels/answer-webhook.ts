@@ -16,7 +16,7 @@ import { languageOf } from './phrases.ts';
 import type { AnswerConfig, AnswerReply } from './schema.ts';
 import type { VerifierContext } from './verify-delivery.ts';
 
-/** Delivery of a platform, and the configuration that its path names. */
+/** Delivery from a platform, with the configuration from its path. */
 export interface WebhookDelivery extends RawDelivery {
   readonly provider: string;
   readonly configId: string;
@@ -24,17 +24,17 @@ export interface WebhookDelivery extends RawDelivery {
 
 export interface WebhookContext extends LaterContext, Pick<VerifierContext, 'parseJson'> {
   readonly sender: LaterSender;
-  /** Time limit of a response. */
+  /** Time limit for a response. */
   readonly deadlineMs: number;
 }
 
 type Verified = Awaited<ReturnType<typeof verify>>;
 
 /**
- * Verify a delivery of a platform, and answer it in the form of the platform: by the response, or by a later call if
- * the platform takes one.
+ * Verify a delivery from a platform, and answer it in the platform's format: in the response, or in a later call if the
+ * platform accepts one.
  *
- * @throws AppError 403 for a delivery that does not come from the platform, 400 for a body that is no JSON object
+ * @throws AppError 403 for a delivery that isn't from the platform, 400 for a body that isn't a JSON object
  */
 export async function answerWebhook(
   context: WebhookContext,
@@ -69,7 +69,7 @@ export async function answerWebhook(
   return messenger.toResponse(linked, json, config);
 }
 
-/** Return the way to reply later; null if the response must be the reply. */
+/** Return how to reply later, or null if the reply must be the response. */
 function laterOf(
   { platforms, logger }: WebhookContext,
   { messenger, config, row }: Verified,
@@ -84,7 +84,7 @@ function laterOf(
   return null;
 }
 
-/** Wait for an answer until a time by `performance.now()`; null if it is late. */
+/** Wait for an answer until a time by `performance.now()`. Return null if it is late. */
 async function untilLate(answering: Promise<AnswerReply>, endMs: number): Promise<AnswerReply | null> {
   const timer = new AbortController();
   const late = delay(Math.max(0, endMs - performance.now()), null, { signal: timer.signal });
@@ -95,7 +95,7 @@ async function untilLate(answering: Promise<AnswerReply>, endMs: number): Promis
   }
 }
 
-/** @param begun the answer in progress; null if it has not begun */
+/** @param begun answer in progress; null if not started */
 async function replyLater(
   { sender }: WebhookContext,
   verified: Verified,
@@ -120,11 +120,11 @@ function toQuestion({ row, config }: Verified, { deliveryId, text }: AskedQuesti
   return { channel: { id, orgId, name, config }, plan, bot: id, digest, utterance: text };
 }
 
-/** An unknown configuration is refused as a wrong secret is. */
+/** Verify a delivery. Refuse an unknown configuration in the same way as a wrong secret. */
 async function verify({ sql, keyRing }: WebhookContext, messenger: Messenger, delivery: WebhookDelivery) {
   const row = await selectConfigWithPlan(sql, delivery.configId, messenger.provider);
   const stored = row === null ? undefined : messenger.config.safeParse(readConfig(keyRing, row)).data;
-  // Without a configuration, the delivery is compared with a secret that nobody knows, so that the time is the same.
+  // Compare with a random secret if there is no configuration, so that the response time is the same.
   const config = stored ?? nobodysConfig(messenger);
   const isGenuine = messenger.isGenuine(delivery, config, Date.now());
   if (row !== null && stored !== undefined && isGenuine) return { messenger, row, config: stored };

@@ -16,14 +16,14 @@ export interface SendContext extends ConfigContext {
   readonly logger: Logger;
 }
 
-/** Time for which a notification that the vendor did not accept is sent again. */
+/** Time after which an unaccepted notification is given up. */
 export const RETRY_FOR_MS = 6 * 3_600_000;
 const FIRST_PAUSE_MS = 15_000;
 const PAUSE_MAX_MS = 10 * 60_000;
-/** Time until the first question for the report of an accepted notification. */
+/** Time until the first request for an accepted notification's delivery report. */
 export const FIRST_REPORT_MS = 10_000;
 
-/** Return the pause after the given try: 15 s, doubled with each further one, at most 10 minutes. */
+/** Return the pause after the given attempt: 15 s, doubling with each attempt, up to 10 minutes. */
 export function pauseMs(tries: number, firstMs = FIRST_PAUSE_MS): number {
   return Math.min(PAUSE_MAX_MS, firstMs * 2 ** Math.min(20, Math.max(0, tries - 1)));
 }
@@ -31,12 +31,12 @@ export function pauseMs(tries: number, firstMs = FIRST_PAUSE_MS): number {
 export interface Attempt {
   readonly outcome: Outcome;
   readonly endedAt: Date;
-  /** Error of a notification that was not accepted; null for an accepted one. */
+  /** Error if the notification was not accepted; null otherwise. */
   readonly error: AppError | NotAccepted | null;
 }
 
 /**
- * Prepare and send a notification once, and record the outcome. Without a connection, the outbox alone keeps it.
+ * Prepare and send a notification once, and record the outcome. Without a connection, it only stays in the outbox.
  *
  * @throws any error that is neither an AppError nor `NotAccepted`
  */
@@ -64,7 +64,7 @@ export async function attemptNotification(
   }
 }
 
-/** Return the state of a notification that was not accepted. @param canFind true if the vendor can be asked for it */
+/** Return the state of an unaccepted notification. @param canFind true if the vendor can look it up */
 function failureOf(error: AppError | NotAccepted, { tries, requestedAt }: HeldNotification, canFind: boolean): Outcome {
   if (error instanceof AppError) return { status: 'failed', reason: error.message, uncertain: false };
   const { kind, reason, isUncertain: uncertain, retryAfterMs } = error;

@@ -1,5 +1,5 @@
 /**
- * Maximum number of configurations with one `bot_id`, in all organizations, whose secrets are tried. Those beyond it
- * are reached at the path of their configuration only.
+ * Maximum number of configurations with one `bot_id`, across organizations, whose secrets are tried. Any others are
+ * reachable only at the path of their configuration.
  */
 export const CANDIDATES_MAX = 10;

@@ -4,20 +4,20 @@ import type { RedisConnection } from '../platform/redis.ts';
 import { takeCall } from './call-store.ts';
 import { openRedisCalls } from './redis-call-log.ts';
 
-/** Limit of the verified calls of one bot (contract 4.10). */
+/** Rate limit for verified calls of one bot (contract 4.10). */
 export const CALL_LIMIT = { callsMax: 30, windowMs: 60_000 } as const;
 
-/** Time after a failure during which Redis is not called. */
+/** Time after a failure during which Redis is bypassed. */
 const REDIS_RETRY_MS = 1000;
 
-/** Exact log of the calls of each bot, shared by all processes. */
+/** Exact log of each bot's calls, shared by all processes. */
 export interface CallLog {
-  /** Log a call and return true. If the limit is reached, return false. */
+  /** Log a call and return true, or return false if the limit is reached. */
   take(orgId: string, botId: string): Promise<boolean>;
 }
 
 /**
- * Open the log in Redis if it is configured, else in PostgreSQL. While Redis is unavailable, log calls in PostgreSQL.
+ * Open the log in Redis if configured, otherwise in PostgreSQL. While Redis is unavailable, log calls in PostgreSQL.
  * That log starts empty, so a bot gets at most twice the limit.
  */
 export function openCallLog(settings: {

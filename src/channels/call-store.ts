@@ -1,8 +1,8 @@
 import type { Sql } from '../platform/postgres.ts';
 
 /**
- * Log a call of a bot unless there were `callsMax` calls in the last `windowMs` by the clock of the database. Return
- * true if it was logged. The row lock of the upsert serialises concurrent calls.
+ * Log a call of a bot, unless there were `callsMax` calls in the last `windowMs` by the database clock. Return true if
+ * it was logged. The row lock of the upsert serialises concurrent calls.
  */
 export async function takeCall(
   sql: Sql,
@@ -22,7 +22,7 @@ export async function takeCall(
   return rows.length > 0;
 }
 
-/** Delete the logs of bots whose last call is older than `ageMs`, in all organizations. */
+/** Delete the logs of bots in all organizations whose last call is older than `ageMs`. */
 export async function deleteOldCalls(sql: Sql, ageMs: number): Promise<void> {
   await sql`
     DELETE FROM channel_calls WHERE (SELECT max(at) FROM unnest(calls) AS at) < now() - ${ageMs} * interval '1 millisecond'`;

@@ -10,20 +10,20 @@ export interface ChannelMetrics {
   ): void;
   /** Count a refused delivery. `channel` is the id of its configuration, or null. */
   refused(channel: string | null, reason: string): void;
-  /** Count a fault that was answered with an apology. */
+  /** Count an error that was answered with an apology. */
   failed(channel: string, reason: string): void;
-  /** Count the end of a reply by a call to its platform. */
+  /** Count the end of a later reply. */
   repliedLater(channel: string, outcome: 'sent' | 'failed'): void;
   /** Count a notification. */
   notified(channel: string, outcome: 'accepted' | 'delivered' | 'failed'): void;
 }
 
-/** Configurations with samples of their own. All others share the label `other`. */
+/** Maximum number of configurations with their own samples. All others share the label `other`. */
 const CHANNELS_MAX = 100;
 
 /**
- * Define the metrics of channels in a registry, once per registry. The label `channel` is the id of a configuration,
- * for the first ones that this process sees.
+ * Define the metrics of channels in a registry, once per registry. The label `channel` is a configuration's id, for the
+ * first ones that this process sees.
  */
 export function openChannelMetrics(registry: Registry): ChannelMetrics {
   const registers = [registry];

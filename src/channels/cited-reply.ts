@@ -10,7 +10,7 @@ import type { ReplyLanguage } from './phrases.ts';
 import { type AnsweredChannel, type AnswerTime, channelCaller } from './retrieve-passages.ts';
 import type { AnswerReply } from './schema.ts';
 
-/** Time that is left for the reply after the model was stopped. */
+/** Time reserved for the reply after stopping the model. */
 const MARGIN_MS = 200;
 
 export interface CitedContext {
@@ -19,15 +19,15 @@ export interface CitedContext {
   readonly logger: Logger;
 }
 
-/** Reply that a chat model wrote, and the documents that it shows. */
+/** Reply written by a chat model, with the documents that it cites. */
 interface CitedReply {
   readonly reply: AnswerReply;
   readonly documentIds: readonly string[];
 }
 
 /**
- * Let the chat model answer a question from the channel's bucket. Return null without a model, if it is late or fails,
- * and if it cites nothing: the reply is then the passages. Never throw.
+ * Have the chat model answer a question from the channel's bucket. Return null if there is no model, or if it is late,
+ * fails or cites nothing: the reply then consists of passages. Never throw.
  */
 export async function citedReply(
   { answers, rates, logger }: CitedContext,

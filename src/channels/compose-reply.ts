@@ -9,7 +9,7 @@ import { type AnswerReply, type ChannelReply, OUTPUT_CHARS_MAX, OUTPUTS_MAX, typ
 
 /** Maximum number of results in a reply. */
 const RESULTS_MAX = 5;
-/** Maximum length of a passage that is readable on a telephone. */
+/** Maximum length of a passage, so that it is readable on a phone. */
 const PASSAGE_CHARS_MAX = 600;
 const FILE_NAME_CHARS_MAX = 80;
 const GAP = '\n\n';
@@ -19,8 +19,8 @@ export function phraseReply(phrase: Phrase, language: ReplyLanguage): ChannelRep
 }
 
 /**
- * Render results as numbered lines, each with its score and passage, and the file and page below. Render
- * near-duplicates once, even from different documents.
+ * Render results as numbered lines with score and passage, followed by file and page. Render near-duplicates once, even
+ * from different documents.
  *
  * @param results best first
  * @returns null if no result has text
@@ -31,7 +31,7 @@ export function resultsReply(
   language: ReplyLanguage,
 ): AnswerReply | null {
   const terms = matchingTerms(question);
-  // All passages get the same document id, since `collapse` compares only passages of one document.
+  // Give all passages the same document id, since `collapse` compares only passages of the same document.
   const passages = results.map((result) => ({ documentId: '', text: result.text, result }));
   const kept = collapse(passages, { wanted: RESULTS_MAX, perDocumentMax: null })
     .filter(({ text }) => toOneLine(text) !== '')
@@ -40,7 +40,7 @@ export function resultsReply(
 }
 
 /**
- * Render an answer that cites passages: its text, and below it the source of each number.
+ * Render an answer with citations: its text, then the source of each number.
  *
  * @param cited passages that the answer cites, at least one
  */
@@ -92,7 +92,7 @@ function renderPassage({ score, text, source }: ReplyPassage, index: number): st
   return withSource.length <= OUTPUT_CHARS_MAX ? withSource : line;
 }
 
-/** Pack blocks into as few outputs as possible. Omit blocks that do not fit into the last output. */
+/** Pack blocks into as few outputs as possible. Drop blocks beyond the last output. */
 function packOutputs(blocks: readonly string[]): string[] {
   const outputs: string[] = [];
   for (const block of blocks) {

@@ -2,7 +2,7 @@ import { PLANS, type Plan } from '../access/caller.ts';
 import { idTimeMs } from '../platform/ids.ts';
 import type { Sql, SqlFragment } from '../platform/postgres.ts';
 
-/** Stored configuration with its encrypted `config`. */
+/** Stored configuration, with `config` encrypted. */
 export interface ConfigRow {
   readonly id: string;
   readonly orgId: string;
@@ -18,9 +18,9 @@ export async function insertConfig(sql: Sql, config: ConfigRow & { readonly botI
 }
 
 /**
- * Return the configurations of an organization, oldest first; all of them without `limit`.
+ * Return the configurations of an organization, oldest first; without `limit`, all of them.
  *
- * @param page.after id of the last configuration of the previous page; the time in the id places a deleted one
+ * @param page.after id of the last configuration on the previous page; if it was deleted, the time in its id is used
  */
 export async function selectConfigs(
   sql: Sql,
@@ -52,8 +52,8 @@ export async function deleteConfig(sql: Sql, orgId: string, id: string): Promise
 }
 
 /**
- * Return the configurations with this `bot_id` of all organizations that are not suspended, oldest first; only that of
- * `configId` unless it is null. A delivery names no organization, so its signature selects one.
+ * Return the configurations with this `bot_id` in all unsuspended organizations, oldest first; only `configId` unless
+ * it is null. A delivery names no organization, so its signature selects one.
  */
 export async function selectConfigsOfBot(
   sql: Sql,
@@ -67,7 +67,7 @@ export async function selectConfigsOfBot(
   return rows.map(withPlan);
 }
 
-/** Find a configuration of a provider by its id alone; null if its organization is suspended. */
+/** Find a provider's configuration by id alone. Return null if its organization is suspended. */
 export async function selectConfigWithPlan(
   sql: Sql,
   id: string,

@@ -40,7 +40,7 @@ export interface ConfigContext {
   readonly keyRing: Pick<KeyRing, 'encryption'>;
 }
 
-/** Configuration of the messenger provider with its decrypted credentials. */
+/** Configuration of the messenger provider, with decrypted credentials. */
 export interface Channel {
   readonly id: string;
   readonly orgId: string;
@@ -48,7 +48,7 @@ export interface Channel {
   readonly config: MessengerConfig;
 }
 
-/** Configuration through which notifications are sent, with its decrypted credentials. */
+/** Configuration that sends notifications, with decrypted credentials. */
 export type SendingChannel = SendingConfig & { readonly id: string; readonly orgId: string };
 
 const OTHER_CONFIG_BYTES_MAX = 16 * 1024;
@@ -58,7 +58,7 @@ const SECRET_CHARS_ADVISED = 16;
  * Store a configuration with encrypted credentials.
  *
  * @returns the configuration, and warnings about accepted values that are probably mistakes
- * @throws AppError `channel_config_invalid` (400) that names every fault, `bot_id_exists` or
+ * @throws AppError `channel_config_invalid` (400) listing every fault, `bot_id_exists` or
  *   `too_many_channel_configs` (409)
  */
 export async function createChannel(
@@ -100,7 +100,7 @@ function messengerOf({ provider, config }: Pick<CreateChannel, 'provider' | 'con
   return isFreeForm ? undefined : messenger;
 }
 
-/** List the configurations of the organization, oldest first, with masked credentials; all of them without `limit`. */
+/** List the organization's configurations, oldest first, with masked credentials; without `limit`, all of them. */
 export async function listChannels(
   { sql, keyRing }: ConfigContext,
   orgId: string,
@@ -113,7 +113,7 @@ export async function listChannels(
   });
 }
 
-/** Find a configuration of any provider. @throws AppError `channel_configuration_not_found` (404) */
+/** Return a configuration of any provider. @throws AppError `channel_configuration_not_found` (404) */
 async function requireChannel(sql: Sql, orgId: string, id: string): Promise<ConfigRow> {
   const row = await selectConfig(sql, orgId, id);
   if (row === null) throw notFound('channel configuration', id);
@@ -132,7 +132,7 @@ export async function deleteChannel(sql: Sql, caller: Pick<Caller, 'orgId' | 'ac
 }
 
 /**
- * Find a configuration of the messenger provider, with its credentials.
+ * Return a configuration of the messenger provider, with its credentials.
  *
  * @throws AppError `channel_configuration_not_found` (404), `provider_not_supported` (400)
  */
@@ -146,11 +146,11 @@ export async function findChannel({ sql, keyRing }: ConfigContext, orgId: string
 }
 
 /**
- * Find a configuration whose questions are answered, with its credentials.
+ * Return a configuration that answers questions, with its credentials.
  *
- * @returns the channel, the name of its bot, and its messenger; null for that of the contract
- * @throws AppError `channel_configuration_not_found` (404), `provider_not_supported` (409) for one that is only stored,
- *   `channel_config_invalid` (400) for one that lacks fields
+ * @returns channel, bot name, and messenger; messenger null for the provider of the contract
+ * @throws AppError `channel_configuration_not_found` (404), `provider_not_supported` (409) if it is only stored,
+ *   `channel_config_invalid` (400) if it lacks fields
  */
 export async function findAnswered(
   { sql, keyRing }: ConfigContext,
@@ -174,7 +174,7 @@ export async function findAnswered(
 }
 
 /**
- * Find a configuration through which notifications are sent, with its credentials.
+ * Return a configuration that sends notifications, with its credentials.
  *
  * @throws AppError `channel_configuration_not_found` (404), `provider_not_supported`, `channel_config_invalid` (400)
  */
@@ -211,7 +211,7 @@ export function readConfig(keyRing: ConfigContext['keyRing'], row: ConfigRow): R
   return JSON.parse(unseal(keyRing.encryption, row.sealedConfig, contextOf(row.orgId, row.id)));
 }
 
-/** Return the encryption context of a configuration, which ties its encrypted value to its row. */
+/** Return the encryption context of a configuration, which binds the encrypted value to its row. */
 export function contextOf(orgId: string, id: string): string {
   return `channel_configs/${orgId}/${id}`;
 }
@@ -240,7 +240,7 @@ async function parseConfig(
   return { config, warnings };
 }
 
-/** Check the fields of a configuration. @throws AppError `channel_config_invalid` (400) that names every fault */
+/** Validate the fields of a configuration. @throws AppError `channel_config_invalid` (400) listing every fault */
 function parseFields<Config extends object>(
   schema: z.ZodType<Config, object>,
   provider: string,

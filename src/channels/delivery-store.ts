@@ -1,20 +1,20 @@
 import type { Sql } from '../platform/postgres.ts';
 import type { DeliveryOutcome } from './schema.ts';
 
-/** Verified delivery of the messenger. */
+/** Verified delivery from the messenger. */
 export interface DeliveryRow {
   /** SHA-256 of its signature, in hex. */
   readonly id: string;
   readonly configId: string;
   readonly receivedAt: Date;
-  /** Outcome, or null without a reply. */
+  /** Outcome; null without a reply. */
   readonly outcome: DeliveryOutcome | null;
   readonly answeredAt: Date | null;
-  /** JSON of the reply, while it is kept. */
+  /** Reply as JSON, while it is kept. */
   readonly reply: string | null;
-  /** True while a process makes the reply. */
+  /** True while a process is creating the reply. */
   readonly isClaimed: boolean;
-  /** Reply by a call to the platform; null if the response is the reply. */
+  /** State of a later reply; null if the reply is the response. */
   readonly later: {
     readonly status: 'waiting' | 'sending' | 'sent' | 'failed';
     readonly reason: string | null;
@@ -23,9 +23,9 @@ export interface DeliveryRow {
 }
 
 /**
- * List verified deliveries of an organization, newest first.
+ * List an organization's verified deliveries, newest first.
  *
- * @param page.after id of the last delivery of the previous page
+ * @param page.after id of the last delivery on the previous page
  */
 export async function selectDeliveries(
   sql: Sql,
@@ -57,7 +57,7 @@ export async function selectDeliveries(
   }));
 }
 
-/** Find the place of a delivery in the list by the primary key. */
+/** Build the position of a delivery in the list, looked up by primary key. */
 function placeOf(sql: Sql, orgId: string, id: string) {
   return sql`(
     SELECT a.received_at, a.digest FROM channel_deliveries a
@@ -65,7 +65,7 @@ function placeOf(sql: Sql, orgId: string, id: string) {
       AND a.config_id = ANY(ARRAY(SELECT c.id FROM channel_configs c WHERE c.org_id = ${orgId})) LIMIT 1)`;
 }
 
-/** Delete deliveries of all organizations older than `ageMs`, at most `rowsMax`, and return their number. */
+/** Delete at most `rowsMax` deliveries of all organizations that are older than `ageMs`. Return their number. */
 export async function deleteOldDeliveries(sql: Sql, ageMs: number, rowsMax: number): Promise<number> {
   const result = await sql`
     DELETE FROM channel_deliveries WHERE (config_id, digest) IN (

@@ -5,17 +5,17 @@ import { languageOfText } from '../language/text-language.ts';
 import { oneLine } from '../platform/printable.ts';
 
 const ELLIPSIS = '…';
-/** Smallest share of a text that a cut at a blank may leave. Otherwise cut between graphemes. */
+/** Minimum share of a text to keep when cutting at whitespace. Below it, cut between graphemes. */
 const WORD_CUT_SHARE_MIN = 0.6;
 
-/** Convert a text to one line of well-formed Unicode without control characters and runs of blanks. */
+/** Convert a text to one line of well-formed Unicode without control characters or repeated whitespace. */
 export function toOneLine(text: string): string {
   return oneLine(text.toWellFormed()).replace(/\s+/g, ' ').trim();
 }
 
 /**
- * Cut a text to at most `charsMax` UTF-16 units, at a blank if one is near, else between graphemes, and mark the cut.
- * Return a text that fits unchanged.
+ * Truncate a text to at most `charsMax` UTF-16 units, at whitespace if near, otherwise between graphemes, and mark the
+ * cut. Return a text that fits unchanged.
  */
 export function cutText(text: string, charsMax: number): string {
   if (text.length <= charsMax) return text;
@@ -26,8 +26,8 @@ export function cutText(text: string, charsMax: number): string {
 }
 
 /**
- * Return the first run of consecutive sentences of a passage that fits into `charsMax` and shares the most terms with
- * the question. Cut a single sentence that does not fit.
+ * Return the first run of consecutive sentences that fits into `charsMax` and shares the most terms with the question.
+ * Truncate a single sentence that doesn't fit.
  *
  * @param terms analysed terms of the question
  */
@@ -47,7 +47,7 @@ export function excerptOf(passage: string, terms: ReadonlySet<string>, charsMax:
   return lead + cutText(sentences.slice(best.first, best.end).join(' '), charsMax - lead.length);
 }
 
-/** Return the end of the longest run of sentences from `first` that fits, but at least one sentence. */
+/** Return the end of the longest run from `first` that fits, with at least one sentence. */
 function endOfRun(sentences: readonly string[], first: number, charsMax: number): number {
   let chars = sentences[first]?.length ?? 0;
   let end = first + 1;

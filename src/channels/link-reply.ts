@@ -7,11 +7,11 @@ import type { AnswerReply } from './schema.ts';
 
 export interface LinkContext {
   readonly search: Pick<SearchContext, 'links'>;
-  /** Address of this service, without a slash at its end; null if it is not known. */
+  /** Base URL of this service without a trailing slash; null if unknown. */
   readonly origin: string | null;
 }
 
-/** Add to each passage of a reply the address of its page, as in search results. */
+/** Add the URL of its page to each passage of a reply, as in search results. */
 export function linkReply(
   { search, origin }: LinkContext,
   { channel, plan }: { readonly channel: AnsweredChannel; readonly plan: Plan },

@@ -6,7 +6,7 @@ import { ChannelReply, DeliveryOutcome, type NotificationRecord } from './schema
 
 const LaterStatus = z.enum(['waiting', 'sending', 'sent', 'failed', 'uncertain']);
 
-/** Delivery of the messenger as `GET /v1/channels/deliveries` shows it. */
+/** Delivery as shown by `GET /v1/channels/deliveries`. */
 export const DeliveryView = z
   .object({
     id: z.string(),
@@ -28,7 +28,7 @@ interface Page {
   readonly after: string | undefined;
 }
 
-/** List verified deliveries, newest first. The texts of users are not kept, and replies are kept for ten minutes. */
+/** List verified deliveries, newest first. Users' texts are not kept, and replies are kept for ten minutes. */
 export async function listDeliveries(sql: Sql, orgId: string, page: Page): Promise<DeliveryView[]> {
   const rows = await selectDeliveries(sql, orgId, page);
   return rows.map(({ id, configId, receivedAt, outcome, answeredAt, reply, isClaimed, later }) => ({
@@ -49,7 +49,7 @@ function statusOf({ outcome, isClaimed, later }: Pick<DeliveryRow, 'outcome' | '
   return isClaimed || later?.status === 'waiting' ? 'in_progress' : 'abandoned';
 }
 
-/** List notifications, newest first. Records stay for 90 days. */
+/** List notifications, newest first. Records are kept for 90 days. */
 export async function listNotifications(sql: Sql, orgId: string, page: Page): Promise<NotificationRecord[]> {
   const { configId = null, limit, after } = page;
   return selectNotifications(sql, orgId, { configId, rowsMax: limit, after });

@@ -1,6 +1,6 @@
 import { MESSENGER } from './schema.ts';
 
-/** Keys whose values are no credentials. All other values are masked. */
+/** Keys whose values aren't credentials. All other values are masked. */
 const PLAIN_KEYS_MESSENGER = new Set(['channel_id', 'collection', 'bucket_collection', 'bot_id', 'score_min']);
 const PLAIN_KEYS = new Set([
   'app_id',
@@ -31,10 +31,10 @@ const PLAIN_KEYS = new Set([
 ]);
 
 const END_CHARS_MAX = 4;
-/** Largest share of a credential that the mask shows at each end. */
+/** Maximum share of a credential to show at each end. */
 const END_SHARE = 1 / 8;
 
-/** Copy a configuration and mask every text and number except values of keys that hold no credential. */
+/** Copy a configuration, and mask every text and number except the values of plain keys. */
 export function maskConfig(provider: string, config: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return maskObject(config, provider === MESSENGER ? PLAIN_KEYS_MESSENGER : PLAIN_KEYS);
 }
@@ -46,13 +46,13 @@ function maskObject(object: object, plainKeys: ReadonlySet<string>): Record<stri
 
 function maskValue(value: unknown, isPlain: boolean, plainKeys: ReadonlySet<string>): unknown {
   if (typeof value === 'string') return isPlain ? value : maskText(value);
-  // A number may be a PIN or a token. A mask of some of its digits would leave few to guess.
+  // A number may be a PIN or a token. Masking only some of its digits would leave few to guess.
   if (typeof value === 'number') return isPlain ? value : maskText('');
   if (Array.isArray(value)) return value.map((item) => maskValue(item, isPlain, plainKeys));
   return typeof value === 'object' && value !== null ? maskObject(value, plainKeys) : value;
 }
 
-/** Mask a text as `abcd****wxyz`. A short text shows less. The mask does not reveal the length. */
+/** Mask a text as `abcd****wxyz`, or less of a short one. The mask doesn't reveal the length. */
 function maskText(text: string): string {
   const characters = Array.from(text);
   const shown = Math.min(END_CHARS_MAX, Math.floor(characters.length * END_SHARE));

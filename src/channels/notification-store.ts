@@ -8,13 +8,13 @@ export interface NewNotification {
   readonly idempotencyKey: string | null;
   readonly via: NotificationRecord['via'];
   readonly request: SendRequest;
-  /** Time after which the outbox takes over if the process dies; null if it must not. */
+  /** Time after which the outbox takes over from a dead process; null if it must not. */
   readonly leaseMs: number | null;
 }
 
 /**
- * Record the request of a notification and return the id of the record. If a record with the same idempotency key
- * failed and was certainly not sent, start it again. Otherwise change nothing and return null.
+ * Record a notification request and return the record's id. If a record with the same idempotency key failed and was
+ * certainly not sent, restart it. Otherwise change nothing and return null.
  */
 export async function insertNotification(sql: Sql, notification: NewNotification): Promise<string | null> {
   const { request, leaseMs } = notification;
@@ -34,7 +34,7 @@ export async function insertNotification(sql: Sql, notification: NewNotification
   return row?.id ?? null;
 }
 
-/** Return the fields about the text message that a vendor sends instead. */
+/** Return the fields of the fallback text message. */
 export function optionsOf({ resend, resend_text, resend_title }: ResendOptions): Record<string, string | boolean> {
   return JSON.parse(JSON.stringify({ resend, resend_text, resend_title }));
 }
@@ -49,7 +49,7 @@ export async function selectByKey(
   return row ? { ...toRecord(row), options: row['options'] } : null;
 }
 
-/** Return the records of an organization, newest first. @param filter.after id of the record before the first one */
+/** Return an organization's records, newest first. @param filter.after id of the last record on the previous page */
 export async function selectNotifications(
   sql: Sql,
   orgId: string,
@@ -63,7 +63,7 @@ export async function selectNotifications(
   return rows.map(toRecord);
 }
 
-/** Mark notifications of dead processes as failed with an uncertain outcome, in all organizations. */
+/** Mark the notifications of dead processes, in all organizations, as failed with an uncertain outcome. */
 export async function failInterrupted(sql: Sql, ageMs: number): Promise<void> {
   await sql`
     UPDATE channel_notifications SET status = 'failed', reason = 'interrupted', uncertain = true, finished_at = now()
@@ -71,7 +71,7 @@ export async function failInterrupted(sql: Sql, ageMs: number): Promise<void> {
       AND requested_at < now() - ${ageMs} * interval '1 millisecond'`;
 }
 
-/** Delete old records, which contain telephone numbers, in all organizations. */
+/** Delete old records of all organizations, since they contain phone numbers. */
 export async function deleteOldNotifications(sql: Sql, ageMs: number): Promise<void> {
   await sql`DELETE FROM channel_notifications WHERE requested_at < now() - ${ageMs} * interval '1 millisecond'`;
 }

@@ -44,30 +44,30 @@ import {
 
 const OUTBOX_EVERY_MS = 5_000;
 const ROWS_SWEPT_MAX = 10_000;
-/** Age of an unfinished notification whose process has died. Sending takes at most one minute. */
+/** Age at which the process of an unfinished notification counts as dead. Sending takes at most one minute. */
 const INTERRUPTED_MS = 5 * 60_000;
 const NOTIFICATIONS_KEPT_MS = 90 * 24 * 3_600_000;
-/** Time in which a repeated delivery is recognised. Slack repeats delayed events for 24 hours. */
+/** Time for which repeated deliveries are recognised. Slack repeats delayed events for 24 hours. */
 const LATER_KEPT_MS = 48 * 3_600_000;
 
-/** Messaging channels: configurations, the webhook and notifications. */
+/** Messaging channels: configurations, webhooks and notifications. */
 export interface Channels extends ConfigContext {
   readonly sending: SendContext;
-  /** Refuse a delivery by its headers alone, whatever its body. Throws AppError 403. */
+  /** Refuse a delivery by its headers alone. @throws AppError 403 */
   checkHeaders(headers: SignatureHeaders): void;
-  /** Make the function that answers deliveries. @param parseJson parses a body or throws AppError 400 */
+  /** Return the function that answers deliveries. @param parseJson parses a body or throws AppError 400 */
   webhook(
     parseJson: VerifierContext['parseJson'],
   ): (incoming: IncomingDelivery, signal: AbortSignal) => Promise<ChannelReply>;
-  /** Make the function that answers deliveries of platforms with a form of their own. */
+  /** Return the function that answers deliveries of platforms with their own format. */
   webhookOfPlatform(
     parseJson: VerifierContext['parseJson'],
   ): (delivery: WebhookDelivery, signal: AbortSignal) => Promise<object>;
-  /** Answer a question as a channel does, without its platform. */
+  /** Answer a question like a channel, but without its platform. */
   test(caller: Pick<Caller, 'orgId' | 'plan'>, id: string, request: TryRequest): Promise<TryReply>;
-  /** Ask the platform of a channel if it takes the credential of replies; null if they need none. */
+  /** Ask a channel's platform whether it accepts the credential for replies. Return null if they need none. */
   check(orgId: string, id: string): Promise<CredentialCheck | null>;
-  /** Create the service that sends replies by calls to platforms, also those of processes that have died. */
+  /** Create the service that sends later replies, including those of dead processes. */
   laterReplies(): Service;
   readonly chores: (everyMs: number) => readonly Chore[];
   close(): Promise<void>;
@@ -143,7 +143,7 @@ export function openChannels(context: {
           await deleteOldCalls(sql, 2 * CALL_LIMIT.windowMs);
           await failInterrupted(sql, INTERRUPTED_MS);
           await deleteOldNotifications(sql, NOTIFICATIONS_KEPT_MS);
-          // Texts that were kept before the operator switched this off are removed, too.
+          // Also delete texts kept before the operator switched this off.
           await deleteOldQuestions(sql, keepsQuestions ? QUESTIONS_KEPT_MS : 0, ROWS_SWEPT_MAX);
           await deleteOldCounts(sql, COUNTED_DAYS_MAX);
         },

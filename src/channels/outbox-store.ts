@@ -1,35 +1,35 @@
 import type { Sql } from '../platform/postgres.ts';
 import type { SendRequest } from './schema.ts';
 
-/** Notification that a process has claimed, with its request. */
+/** Notification claimed by a process, with its request. */
 export interface HeldNotification {
   readonly id: string;
   readonly orgId: string;
   readonly request: SendRequest;
   readonly requestedAt: Date;
-  /** Number of the claim, which fences a process that was too slow. */
+  /** Number of the claim, which serves as a fencing token. */
   readonly tries: number;
 }
 
-/** Notification that the outbox has claimed. */
+/** Notification claimed by the outbox. */
 export interface DueNotification extends HeldNotification {
   readonly status: 'sending' | 'accepted';
   readonly reason: string | null;
-  /** True if the vendor may have accepted it in an earlier try. */
+  /** True if the vendor may have accepted it in an earlier attempt. */
   readonly uncertain: boolean;
   readonly messageId: string | null;
   readonly acceptedAt: Date | null;
 }
 
-/** State of a notification after a try. `waitMs` is the time until the outbox acts again; null: never. */
+/** State of a notification after an attempt. `waitMs` is the time until the outbox acts again; null for never. */
 export type Outcome =
   | { readonly status: 'accepted'; readonly messageId: string; readonly waitMs: number | null }
   | { readonly status: 'queued'; readonly reason: string; readonly uncertain: boolean; readonly waitMs: number }
   | { readonly status: 'failed'; readonly reason: string; readonly uncertain: boolean };
 
 /**
- * Claim notifications of all organizations whose time has come, for `leaseMs`: queued ones, accepted ones without a
- * report, and those whose process died while it sent them. Organizations that are suspended wait.
+ * Claim due notifications of all organizations for `leaseMs`: queued ones, accepted ones without a report, and those
+ * whose process died while sending. Those of suspended organizations wait.
  */
 export async function claimDue(sql: Sql, rowsMax: number, leaseMs: number): Promise<DueNotification[]> {
   const rows = await sql`
@@ -50,8 +50,8 @@ export async function claimDue(sql: Sql, rowsMax: number, leaseMs: number): Prom
 }
 
 /**
- * Record the state after a try unless another process has claimed the notification since. Return the time at which the
- * try ended.
+ * Record the state after an attempt, unless another process has claimed the notification since. Return the end time of
+ * the attempt.
  */
 export async function recordOutcome(sql: Sql, held: HeldNotification, outcome: Outcome): Promise<Date> {
   const { status } = outcome;
@@ -69,14 +69,14 @@ export async function recordOutcome(sql: Sql, held: HeldNotification, outcome: O
   return row?.ended_at ?? new Date();
 }
 
-/** Ask for the report of an accepted notification again after `waitMs`; null: never. */
+/** Schedule the next request for an accepted notification's report after `waitMs`; null for never. */
 export async function postponeReport(sql: Sql, held: HeldNotification, waitMs: number | null): Promise<void> {
   await sql`
     UPDATE channel_notifications SET next_at = clock_timestamp() + ${waitMs}::float8 * interval '1 millisecond'
     WHERE org_id = ${held.orgId} AND id = ${held.id} AND tries = ${held.tries} AND status = 'accepted'`;
 }
 
-/** Record the report of an accepted notification. `reason` explains a failure or another way of delivery. */
+/** Record the report of an accepted notification. `reason` explains a failure or another delivery method. */
 export async function recordReport(
   sql: Sql,
   held: HeldNotification,
@@ -89,7 +89,7 @@ export async function recordReport(
     WHERE org_id = ${held.orgId} AND id = ${held.id} AND tries = ${held.tries} AND status = 'accepted'`;
 }
 
-/** Return the vendor's ids of other notifications of a configuration to the same number with the same template. */
+/** Return the vendor's ids of a configuration's other notifications with the same number and template. */
 export async function selectOtherMessageIds(sql: Sql, held: HeldNotification): Promise<string[]> {
   const { channel_config_id, phone, template_code } = held.request;
   const rows = await sql<{ message_id: string }[]>`
@@ -101,7 +101,7 @@ export async function selectOtherMessageIds(sql: Sql, held: HeldNotification): P
   return rows.map(({ message_id }) => message_id);
 }
 
-/** Cancel a notification that waits, and return true if it did. */
+/** Cancel a waiting notification. Return false if it isn't waiting. */
 export async function cancelQueued(sql: Sql, orgId: string, id: string): Promise<boolean> {
   const rows = await sql`
     UPDATE channel_notifications SET status = 'failed', reason = 'cancelled', next_at = NULL, finished_at = now()

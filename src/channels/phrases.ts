@@ -2,7 +2,7 @@ import { detectByScript } from '../language/detect-language.ts';
 
 export type ReplyLanguage = 'en' | 'ko';
 
-/** Fixed replies for special situations. */
+/** Fixed reply for a special situation. */
 export type Phrase = 'nothing_found' | 'too_many' | 'too_slow' | 'unavailable' | 'no_question' | 'waiting';
 
 const PHRASES: Readonly<Record<ReplyLanguage, Readonly<Record<Phrase, string>>>> = {
@@ -24,7 +24,7 @@ const PHRASES: Readonly<Record<ReplyLanguage, Readonly<Record<Phrase, string>>>>
   },
 };
 
-/** Return Korean for an utterance in Korean, otherwise English. */
+/** Return Korean for a Korean utterance, otherwise English. */
 export function languageOf(utterance: string): ReplyLanguage {
   return detectByScript(utterance).language === 'ko' ? 'ko' : 'en';
 }

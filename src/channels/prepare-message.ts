@@ -24,11 +24,11 @@ import {
 import type { TemplateCache } from './template-cache.ts';
 
 /**
- * Make the message for the vendor. Vendors of Alimtalk get a Korean mobile number in its national form, and arguments
- * for exactly the variables of the template.
+ * Build the message for the vendor. Alimtalk vendors get a Korean mobile number in its national form, and arguments for
+ * exactly the template's variables.
  *
- * @throws AppError 400 that names the field: `phone_invalid`, `template_unknown`, `template_args_invalid`,
- *   `notification_too_long`, `resend_invalid`; `NotAccepted` if the vendor does not answer the question for a template
+ * @throws AppError 400 naming the field: `phone_invalid`, `template_unknown`, `template_args_invalid`,
+ *   `notification_too_long`, `resend_invalid`; `NotAccepted` if the vendor doesn't respond to the template lookup
  */
 export async function prepareMessage(
   templates: TemplateCache,
@@ -79,7 +79,7 @@ async function findTemplate(sender: Sender, connection: SenderConnection, code: 
   } catch (error) {
     if (!(error instanceof NotAccepted)) throw error;
     if (error.kind === 'rejected') throw unknown(error.reason);
-    // The question for a template sends nothing, so that it can be repeated.
+    // A template lookup sends nothing, so it can be retried.
     throw error.kind === 'unknown' ? new NotAccepted('busy', error.reason, { cause: error }) : error;
   }
 }
@@ -103,7 +103,7 @@ function requireNoResend({ resend, resend_text, resend_title }: SendRequest): vo
   throw invalidRequest(message, 'resend', 'resend_invalid');
 }
 
-/** Make the text message that the vendor sends instead; null if it must not. */
+/** Build the fallback text message for the vendor; null if there must be none. */
 function textMessageOf(
   { provider }: Sender,
   { resend, sms_from: from }: SenderConfig,

@@ -1,12 +1,12 @@
 import type { Sql } from '../platform/postgres.ts';
 
-/** Configuration of a channel, by which unanswered questions are counted. */
+/** Key of a channel configuration, for counting unanswered questions. */
 interface ConfigKey {
   readonly id: string;
   readonly orgId: string;
 }
 
-/** Question to which a bucket had no answer. */
+/** Question that a bucket couldn't answer. */
 export interface QuestionRow {
   readonly id: string;
   readonly configId: string;
@@ -37,7 +37,7 @@ export async function insertQuestion(sql: Sql, config: ConfigKey, id: string, qu
     VALUES (${id}, ${config.id}, ${config.orgId}, clock_timestamp(), ${question})`;
 }
 
-/** Return the numbers of unanswered questions of an organization, most questions first, at most `rowsMax`. */
+/** Return an organization's counts of unanswered questions, highest first, at most `rowsMax`. */
 export async function selectUnanswered(sql: Sql, orgId: string, rowsMax: number): Promise<UnansweredRow[]> {
   const rows = await sql`
     SELECT config_id, max(day)::text AS last_day, sum(questions)::int AS total,
@@ -52,7 +52,7 @@ export async function selectUnanswered(sql: Sql, orgId: string, rowsMax: number)
   }));
 }
 
-/** List kept questions of an organization, newest first. @param page.after id of the last one of the previous page */
+/** List kept questions of an organization, newest first. @param page.after id of the last one on the previous page */
 export async function selectQuestions(
   sql: Sql,
   orgId: string,
@@ -72,7 +72,7 @@ export async function selectQuestions(
   }));
 }
 
-/** Delete the texts of questions of all organizations older than `ageMs`, at most `rowsMax`. */
+/** Delete at most `rowsMax` question texts of all organizations that are older than `ageMs`. */
 export async function deleteOldQuestions(sql: Sql, ageMs: number, rowsMax: number): Promise<void> {
   await sql`
     DELETE FROM channel_questions WHERE id IN (
@@ -80,7 +80,7 @@ export async function deleteOldQuestions(sql: Sql, ageMs: number, rowsMax: numbe
       ORDER BY asked_at LIMIT ${rowsMax} FOR UPDATE SKIP LOCKED)`;
 }
 
-/** Delete the numbers of all organizations for days more than `daysMax` days ago. */
+/** Delete the counts of all organizations for days more than `daysMax` days ago. */
 export async function deleteOldCounts(sql: Sql, daysMax: number): Promise<void> {
   await sql`DELETE FROM channel_unanswered WHERE day < (now() AT TIME ZONE 'UTC')::date - ${daysMax}::int`;
 }

@@ -2,8 +2,8 @@ import { randomUUID } from 'node:crypto';
 import type { RedisConnection } from '../platform/redis.ts';
 
 /**
- * Script that logs a call in a sorted set by its time in microseconds and returns 1. If the limit is reached, it
- * returns 0. It uses the clock of Redis, since the clocks of processes may differ.
+ * Script that logs a call in a sorted set by its time in microseconds and returns 1, or returns 0 if the limit is
+ * reached. It uses the Redis clock, since processes' clocks may differ.
  */
 const TAKE = `
 local time = redis.call('TIME')
@@ -20,12 +20,12 @@ return 1
 
 const PREFIX = 'service:channel-calls:';
 
-/** Client with the script as a method. ioredis sends the script only if Redis does not know its hash. */
+/** Client with the script as a method. ioredis sends the script only if Redis doesn't know its hash. */
 type WithScript = RedisConnection['client'] & {
   serviceTakeCall(key: string, callsMax: number, windowMs: number, member: string): Promise<number>;
 };
 
-/** Open a log that all processes share. The returned function rejects if Redis is unavailable. */
+/** Open a log shared by all processes. The returned function rejects if Redis is unavailable. */
 export function openRedisCalls(
   client: RedisConnection['client'],
 ): (key: string, limit: { readonly callsMax: number; readonly windowMs: number }) => Promise<boolean> {

@@ -13,36 +13,36 @@ import {
 import type { AnswerReply, DeliveryOutcome } from './schema.ts';
 import { whileRenewed } from './while-renewed.ts';
 
-/** Time to keep a reply. A delivery is accepted for at most 600 s: 300 s by a clock that is 300 s ahead. */
+/** Retention of replies. A delivery is accepted for at most 600 s: 300 s by a clock that is 300 s ahead. */
 const KEEP_MS = 10 * 60_000;
-/** Time after which another process may take over from one that has died. */
+/** Lease of a claim, after which another process takes over. */
 const CLAIM_MS = 6_000;
 const RENEWED_EVERY_MS = 2_000;
 const POLL_MS = 50;
 
 export interface MadeReply {
   readonly reply: AnswerReply;
-  /** True if a repeated delivery gets this reply. Otherwise the delivery is answered again. */
+  /** True to send this reply to repeated deliveries. Otherwise they are answered again. */
   readonly isKept: boolean;
   readonly outcome: DeliveryOutcome;
-  /** Documents that the reply shows. */
+  /** Documents that the reply quotes. */
   readonly documentIds: readonly string[];
 }
 
-/** Way to make a reply, and to tell if an earlier one may still be repeated. */
+/** Functions that create a reply, and that check whether an earlier one may still be repeated. */
 export interface ReplyMaker {
   make(): Promise<MadeReply>;
-  /** Return true if the reader of the reply may still read all documents that it shows. */
+  /** Return true if the recipient may still read all documents that the reply quotes. */
   mayRepeat(documentIds: readonly string[]): Promise<boolean>;
 }
 
 /** Guard that answers each delivery once, even if it is repeated or sent to several processes. */
 export interface ReplyOnce {
   /**
-   * Return the reply to a delivery. For repeated deliveries call `make` once, and again once the reply may not be
+   * Return the reply to a delivery. For repeated deliveries call `make` once, and again if the reply may no longer be
    * repeated.
    *
-   * @returns null if another process did not answer within `waitMs`
+   * @returns null if another process didn't answer within `waitMs`
    */
   reply(
     key: DeliveryKey,
@@ -54,7 +54,7 @@ export interface ReplyOnce {
 export function openReplyOnce(settings: { readonly sql: Sql; readonly logger: Logger }): ReplyOnce {
   const { sql, logger } = settings;
   const times = { claimMs: CLAIM_MS, keepMs: KEEP_MS };
-  /** Replies in progress in this process. Each ends with the deadline of its delivery. */
+  /** Replies in progress in this process. Each ends by the deadline of its delivery. */
   const pending = new Map<string, Promise<AnswerReply | null>>();
 
   async function makeClaimed(key: DeliveryKey, first: string, { make }: ReplyMaker): Promise<AnswerReply> {
@@ -75,7 +75,7 @@ export function openReplyOnce(settings: { readonly sql: Sql; readonly logger: Lo
     }
   }
 
-  /** Poll until the process that has the claim answers or its claim expires. */
+  /** Poll until the claiming process answers or its claim expires. */
   async function claimOrWait(key: DeliveryKey, waitMs: number, maker: ReplyMaker, onClaim: () => void) {
     const endMs = performance.now() + waitMs;
     for (;;) {

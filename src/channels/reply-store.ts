@@ -1,15 +1,15 @@
 import type { Sql } from '../platform/postgres.ts';
 import type { DeliveryOutcome } from './schema.ts';
 
-/** Identity of a delivery: its configuration, and the SHA-256 of its signature. */
+/** Identity of a delivery: its configuration and the SHA-256 of its signature. */
 export interface DeliveryKey {
   readonly configId: string;
   readonly digest: Buffer;
 }
 
 /**
- * Claim a delivery that is new, or whose reply or claim has expired. Return the end of the claim in the full precision
- * of the database, which identifies the claim. Return null if the delivery is claimed or has a reply.
+ * Claim a delivery that is new, or whose reply or claim has expired. Return the end of the claim in the database's full
+ * precision, which identifies the claim. Return null if the delivery is claimed or has a reply.
  */
 export async function claimDelivery(
   sql: Sql,
@@ -36,7 +36,7 @@ export async function claimDelivery(
   return row?.claimed_until ?? null;
 }
 
-/** Extend a claim that is still valid and return its new end; null if it is lost. */
+/** Extend a valid claim and return its new end; null if it is lost. */
 export async function renewClaim(
   sql: Sql,
   key: DeliveryKey,
@@ -51,7 +51,7 @@ export async function renewClaim(
   return row?.claimed_until ?? null;
 }
 
-/** Kept reply, as JSON, with the documents that it shows. */
+/** Kept reply as JSON, with the documents that it quotes. */
 export interface KeptReply {
   readonly reply: string;
   readonly documentIds: readonly string[];
@@ -65,7 +65,7 @@ export async function selectReply(sql: Sql, key: DeliveryKey): Promise<KeptReply
   return row && row.reply !== null ? { reply: row.reply, documentIds: row.document_ids } : null;
 }
 
-/** Forget a reply that may not be repeated, so that the delivery is answered again. */
+/** Expire a reply that may not be repeated, so that the delivery is answered again. */
 export async function expireReply(sql: Sql, key: DeliveryKey): Promise<void> {
   await sql`
     UPDATE channel_replies SET expires_at = clock_timestamp()
@@ -90,7 +90,7 @@ export async function storeReply(
     FROM stored WHERE channel_deliveries.config_id = stored.config_id AND channel_deliveries.digest = stored.digest`;
 }
 
-/** Release a claim and remove it from the history, so that a repeated delivery counts as new. */
+/** Release a claim and delete it from the history, so that a repeated delivery counts as new. */
 export async function deleteClaim(sql: Sql, key: DeliveryKey, claimedUntil: string): Promise<void> {
   await sql`
     WITH released AS (
@@ -103,7 +103,7 @@ export async function deleteClaim(sql: Sql, key: DeliveryKey, claimedUntil: stri
     WHERE channel_deliveries.config_id = released.config_id AND channel_deliveries.digest = released.digest`;
 }
 
-/** Delete expired replies of all organizations, at most `rowsMax`, and return their number. */
+/** Delete at most `rowsMax` expired replies of all organizations. Return their number. */
 export async function deleteExpiredReplies(sql: Sql, rowsMax: number): Promise<number> {
   const result = await sql`
     DELETE FROM channel_replies WHERE (config_id, digest) IN (

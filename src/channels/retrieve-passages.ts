@@ -8,28 +8,28 @@ import { type SearchContext, searchBucket } from '../search/search.ts';
 import type { AnswerConfig } from './schema.ts';
 
 /**
- * Bounds on the concurrent searches of all channels in this process, and of one organization. Without them a burst of
- * deliveries would make all replies late.
+ * Limits on concurrent channel searches in this process, in total and per organization. Without them, a burst of
+ * deliveries would delay all replies.
  */
 const CONCURRENT_SEARCHES = { runningMax: 8, runningOfOneMax: 4, waitingOfOneMax: 1_000 };
-/** Time in which searches use only keywords, after embedding a query took too long. */
+/** Time to search only by keyword after a query embedding was too slow. */
 const KEYWORD_ONLY_MS = 10_000;
 /** Share of the deadline after which a keyword search replaces the hybrid search. */
 const HYBRID_SHARE = 0.65;
-/** Results of a search, before near-duplicates are removed. */
+/** Number of results to fetch before removing near-duplicates. */
 const RESULTS_WANTED = 12;
-/** Maximum number of results from one document, so that a reply has several sources. */
+/** Maximum number of results per document, so that a reply has several sources. */
 const PER_DOCUMENT_MAX = 3;
-/** Privacy level of the documents that every user of a channel may see. */
+/** Auth level of documents that every user of a channel may see. */
 const CHANNEL_AUTH_LEVEL = 1;
 
-/** Outcome of a retrieval. `missing`: the bucket or the collection of the channel no longer exists. */
+/** Result of a retrieval. `missing`: the channel's bucket or collection no longer exists. */
 export type Retrieval =
   | { readonly kind: 'found'; readonly results: readonly SearchResult[] }
   | { readonly kind: 'late' }
   | { readonly kind: 'missing' | 'failed'; readonly reason: string };
 
-/** Configuration whose questions are answered. */
+/** Configuration that answers questions. */
 export interface AnsweredChannel {
   readonly id: string;
   readonly orgId: string;
@@ -43,15 +43,15 @@ export interface RetrievalContext {
   readonly load: SearchLoad;
 }
 
-/** Time that an answer may take. */
+/** Time limits for an answer. */
 export interface AnswerTime {
-  /** Time by `performance.now()` at which the delivery arrived. */
+  /** Arrival time of the delivery, by `performance.now()`. */
   readonly startMs: number;
-  /** Time limit from the arrival to the end of the retrieval. */
+  /** Time limit from arrival to the end of retrieval. */
   readonly deadlineMs: number;
 }
 
-/** State shared by the searches of all channels in this process. */
+/** State shared by all channel searches in this process. */
 export interface SearchLoad {
   readonly slots: FairGate;
   /** Time by `performance.now()` until which queries are not embedded. */
@@ -62,7 +62,7 @@ export function openSearchLoad(): SearchLoad {
   return { slots: new FairGate(CONCURRENT_SEARCHES), keywordOnlyUntilMs: 0 };
 }
 
-/** Return the caller of a channel's searches, which represents users outside the organization. */
+/** Return the caller for a channel's searches, which stands for users outside the organization. */
 export function channelCaller({ id, orgId, config }: AnsweredChannel, plan: Plan): Caller {
   return {
     kind: 'channel',
@@ -131,7 +131,7 @@ export async function retrievePassages(
   return { kind: 'failed', reason: fault instanceof AppError ? fault.code : 'internal' };
 }
 
-/** Return the code of an error for a missing bucket or collection, or null for any other error. */
+/** Return the error code for a missing bucket or collection, or null for any other error. */
 function missingCodeOf(error: unknown): string | null {
   const isMissing = error instanceof AppError && ['bucket_not_found', 'collection_not_found'].includes(error.code);
   return isMissing ? error.code : null;
@@ -139,7 +139,7 @@ function missingCodeOf(error: unknown): string | null {
 
 class DeadlinePassed extends Error {}
 
-/** Return the result of the work. After `ms` abort the work without awaiting its end. @throws DeadlinePassed */
+/** Return the result of the work. After `ms`, abort the work without waiting for it. @throws DeadlinePassed */
 async function within<T>(ms: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
   if (ms <= 0) throw new DeadlinePassed('the deadline has passed');
   const abort = new AbortController();

@@ -5,7 +5,7 @@ import { textInteger } from '../platform/zod-integers.ts';
 /** Provider that delivers messages and sends notifications. */
 export const MESSENGER = 'messenger';
 
-/** Make the schema of a text with its own messages, since a configuration is parsed apart from its request. */
+/** Build a text schema with its own messages, since a configuration is parsed separately from its request. */
 function text(charsMax: number) {
   return z
     .string({ error: ({ input }) => (input === undefined ? 'is required' : 'must be a string') })
@@ -19,13 +19,13 @@ function plainText(charsMax: number) {
     .refine(isPlainName, PLAIN_NAME_RULE);
 }
 
-/** Schema of a credential that is sent in a header, which allows printable ASCII only. */
+/** Schema of a credential sent in a header, which allows only printable ASCII. */
 const headerCredential = text(4096).refine(
   (value) => /^[\x21-\x7e]+$/.test(value),
   'must be printable ASCII without spaces',
 );
 
-/** Fields of a configuration whose questions are answered from a bucket. */
+/** Fields of a configuration that answers questions from a bucket. */
 export const AnswerConfig = z.object({
   collection: plainText(128).describe('name or id of the bucket to search'),
   bucket_collection: plainText(128).optional().describe('name or id of a collection of the bucket; limits the search'),
@@ -42,7 +42,7 @@ export const AnswerConfig = z.object({
 });
 export type AnswerConfig = z.output<typeof AnswerConfig>;
 
-/** `config` of the messenger provider (contract 2.5). The fields of `AnswerConfig` but `collection` are extensions. */
+/** `config` of the messenger provider (contract 2.5). Fields of `AnswerConfig` except `collection` are extensions. */
 export const MessengerConfig = z.object({
   rest_api_key: headerCredential,
   channel_id: plainText(200),
@@ -53,7 +53,7 @@ export const MessengerConfig = z.object({
 });
 export type MessengerConfig = z.output<typeof MessengerConfig>;
 
-/** Query of `GET /v1/channels/configs`. The reply is an array, so a full page may have a successor. */
+/** Query of `GET /v1/channels/configs`. The response is an array, so a full page may have a successor. */
 export const ListChannelsQuery = z.object({
   limit: textInteger(z.int().min(1).max(1000).default(1000)),
   cursor: z
@@ -66,7 +66,7 @@ export const ListChannelsQuery = z.object({
 });
 export type ListChannelsQuery = z.output<typeof ListChannelsQuery>;
 
-/** Body of `POST /v1/channels/configs`. The fields of `config` depend on the provider; `createChannel` checks them. */
+/** Body of `POST /v1/channels/configs`. The fields of `config` depend on the provider: `createChannel` checks them. */
 export const CreateChannel = z.object({
   name: z.string().trim().min(1, 'must not be empty').max(100).refine(isPlainName, PLAIN_NAME_RULE),
   provider: z
@@ -91,7 +91,7 @@ export const CreatedChannel = z.object({
 });
 export type CreatedChannel = z.output<typeof CreatedChannel>;
 
-/** Listed configuration, in which every credential of `config` is masked. */
+/** Listed configuration, with every credential in `config` masked. */
 export const ChannelView = CreatedChannel.omit({ webhook_path: true })
   .extend({ config: z.record(z.string(), z.unknown()) })
   .meta({
@@ -99,7 +99,7 @@ export const ChannelView = CreatedChannel.omit({ webhook_path: true })
   });
 export type ChannelView = z.output<typeof ChannelView>;
 
-/** Body of a delivery to the webhook (contract 4.10). */
+/** Body of a webhook delivery (contract 4.10). */
 export const Delivery = z.object({
   bot_id: z.string(),
   user_id: z.string().min(1, 'must not be empty').max(512),
@@ -126,7 +126,7 @@ export type ChannelReply = z.output<typeof ChannelReply>;
 
 /** Passage of a reply, for platforms that show it as a card. */
 export interface ReplyPassage {
-  /** Number by which an answer cites it; undefined for its place in the list. */
+  /** Number under which an answer cites it; undefined for its position in the list. */
   readonly number?: number;
   readonly score: number;
   readonly text: string;
@@ -138,15 +138,15 @@ export interface ReplyPassage {
 
 /** Reply to a question, with the passages that it quotes. */
 export interface AnswerReply extends ChannelReply {
-  /** Undefined if it quotes none, and in replies that were stored by an earlier release. */
+  /** Passages; undefined if there are none, and in replies stored by an earlier release. */
   readonly passages?: readonly ReplyPassage[];
-  /** Text of a chat model that cites the passages by their numbers; undefined if the reply is the passages. */
+  /** Text of a chat model that cites passages by number; undefined if the reply consists of the passages. */
   readonly answer?: string;
 }
 
 const ARGUMENTS_MAX = 64;
 
-/** Text message that a vendor of Alimtalk sends if KakaoTalk does not deliver the notification. */
+/** Fallback text message that an Alimtalk vendor sends if KakaoTalk doesn't deliver the notification. */
 export const ResendOptions = z.object({
   resend: z.boolean().optional().describe('send a text message instead if needed; the default is in the configuration'),
   resend_text: z.string().min(1).max(2000).optional().describe('text of it; the default is that of the notification'),
@@ -160,7 +160,7 @@ export const ResendOptions = z.object({
 });
 export type ResendOptions = z.output<typeof ResendOptions>;
 
-/** Body of `POST /v1/channels/messenger/send`. The fields after `template_args` are extensions. */
+/** Body of `POST /v1/channels/messenger/send`. Fields after `template_args` are extensions. */
 export const SendRequest = z.object({
   channel_config_id: z.string().min(1, 'must not be empty'),
   phone: z
@@ -182,7 +182,7 @@ const Sent = z.object({
   result: z.object({ message_id: z.string(), sent_at: z.int().describe('milliseconds since 1970') }),
 });
 
-/** Reply to a request with `dry_run`. */
+/** Response to a request with `dry_run`. */
 export const DryRun = z.object({
   status: z.literal('dry_run'),
   result: z.object({
@@ -197,7 +197,7 @@ export type DryRun = z.output<typeof DryRun>;
 export const SendReply = z.discriminatedUnion('status', [Sent, DryRun]);
 export type SendReply = z.output<typeof SendReply>;
 
-/** Record of a notification in the form that `service channels outbox` shows. */
+/** Record of a notification, as shown by `service channels outbox`. */
 export const NotificationRecord = z.object({
   id: z.string(),
   channel_config_id: z.string(),

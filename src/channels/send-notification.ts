@@ -17,17 +17,17 @@ import {
 import { NotAccepted } from './senders/not-accepted.ts';
 import type { SenderConnection } from './senders/sender.ts';
 
-/** Time after which the outbox takes over a notification whose process has died. Requests of a send take less. */
+/** Time after which the outbox takes over a notification of a dead process. Sending takes less. */
 export const LEASE_MS = 5 * 60_000;
 
 /**
- * Send a notification through the provider of its configuration. Without a provider, keep it in the outbox. With an
- * idempotency key, do not send a notification again that may have been sent.
+ * Send a notification through its configuration's provider, or keep it in the outbox if there is none. With an
+ * idempotency key, don't resend a notification that may have been sent.
  *
  * @param idempotencyKey null if every call is a new notification
- * @throws AppError `channel_configuration_not_found` (404), `provider_not_supported`, `notification_rejected` and those
- *   of `prepareMessage` (400), `notification_not_accepted`, `notification_queued` (502), `notification_uncertain`,
- *   `idempotency_in_progress` (409), `idempotency_key_reused` (422)
+ * @throws AppError `channel_configuration_not_found` (404), `provider_not_supported`, `notification_rejected` and the
+ *   errors of `prepareMessage` (400), `notification_not_accepted`, `notification_queued` (502),
+ *   `notification_uncertain`, `idempotency_in_progress` (409), `idempotency_key_reused` (422)
  */
 export async function sendNotification(
   context: SendContext,
@@ -49,7 +49,7 @@ export async function sendNotification(
   throw error instanceof NotAccepted ? notAcceptedError(begun, error, outcome) : error;
 }
 
-/** Prepare a notification without recording or sending it. @throws as `prepareMessage`, and AppError 502 */
+/** Prepare a notification without recording or sending it. @throws the errors of `prepareMessage`, and AppError 502 */
 async function dryRun(
   { templates }: SendContext,
   channel: SendingChannel,
@@ -69,7 +69,7 @@ async function dryRun(
   }
 }
 
-/** Return the id of the new record, or the reply if the notification was already sent. */
+/** Return the id of the new record, or the response if the notification was already sent. */
 async function begin({ sql }: SendContext, notification: NewNotification): Promise<string | SendReply> {
   const { orgId, actor, idempotencyKey, request } = notification;
   const id = await sql.begin(async (tx) => {
@@ -91,7 +91,7 @@ function sent(messageId: string, at: Date): SendReply {
 
 type EarlierRecord = NotificationRecord & { readonly options: ResendOptions };
 
-/** Return the reply of an earlier request with the same key. */
+/** Return the response of an earlier request with the same key. */
 function replayOf(earlier: EarlierRecord, request: SendRequest): SendReply {
   if (!isSameRequest(earlier, request)) {
     const message = 'this Idempotency-Key was used with another notification; use a new key';

@@ -20,18 +20,18 @@ import { LEASE_MS } from './send-notification.ts';
 import { NotAccepted } from './senders/not-accepted.ts';
 import type { Found, SenderConnection } from './senders/sender.ts';
 
-/** Notifications that one claim takes. All of them end within the lease. */
+/** Notifications per claim. All of them finish within the lease. */
 const CLAIMED_MAX = 40;
 const AT_ONCE_MAX = 8;
-/** Time for which the vendor is asked for a notification that it may have accepted. */
+/** Time for which to look up a notification that the vendor may have accepted. */
 const ASK_FOR_MS = 30 * 60_000;
-/** Time for which the vendor is asked for the report of a notification that it accepted. */
+/** Time for which to request the report of an accepted notification. */
 const REPORT_FOR_MS = 24 * 3_600_000;
 const REPORT_PAUSE_MS = 20_000;
 
 /**
- * Act on all notifications whose time has come: ask the vendor for those that it may have accepted, send the others
- * again, and ask for reports. Any process may run it at any time, since a claim belongs to one.
+ * Process all due notifications: look up those that the vendor may have accepted, resend the others, and request
+ * reports. Any number of processes may run this, since each claim belongs to one process.
  */
 export async function sweepOutbox(context: SendContext, signal: AbortSignal): Promise<void> {
   for (;;) {
@@ -46,7 +46,7 @@ export async function sweepOutbox(context: SendContext, signal: AbortSignal): Pr
   }
 }
 
-/** Act on one notification. An unexpected error is logged; the outbox tries again after the lease. */
+/** Process one notification. Log an unexpected error; the outbox retries after the lease. */
 async function act(context: SendContext, due: DueNotification): Promise<void> {
   try {
     const channel = await findSendingChannel(context, due.orgId, due.request.channel_config_id);
@@ -75,7 +75,7 @@ async function end({ sql, metrics }: SendContext, due: DueNotification, outcome:
   if (outcome.status !== 'queued') metrics.notified(due.request.channel_config_id, outcome.status);
 }
 
-/** Send a notification again unless the vendor has it already or may have it. */
+/** Resend a notification unless the vendor has it or may have it. */
 async function sendAgain(
   context: SendContext,
   channel: SendingChannel,
@@ -107,7 +107,7 @@ function waiting({ uncertain, tries }: DueNotification, reason: string, retryAft
   return { status: 'queued', reason, uncertain, waitMs: Math.max(retryAfterMs ?? 0, pauseMs(tries)) };
 }
 
-/** Ask the vendor for a notification. The error of a question is returned. */
+/** Look up a notification at the vendor. Return the error of a failed lookup. */
 async function find(
   context: SendContext,
   channel: SendingChannel,
@@ -146,7 +146,7 @@ async function askForReport(
 }
 
 /**
- * Cancel a notification that waits in the outbox.
+ * Cancel a notification that is waiting in the outbox.
  *
  * @throws AppError `notification_not_found` (404), `notification_not_queued` (409)
  */

@@ -1,14 +1,14 @@
 import type { Template } from './senders/sender.ts';
 
 const TEMPLATES_MAX = 500;
-/** Time for which a template is kept. A change of it is used after this time. */
+/** Retention of a template, after which changes take effect. */
 const KEPT_MS = 60_000;
 
-/** Templates of vendors by configuration and code. Only usable templates are kept. */
+/** Cache of vendors' templates by configuration and code. Contains only usable templates. */
 export class TemplateCache {
   readonly #kept = new Map<string, { readonly template: Template; readonly untilMs: number }>();
 
-  /** Return a kept template, or the one that `load` finds. @throws what `load` throws */
+  /** Return a cached template, or load it. @throws the errors of `load` */
   async find(configId: string, code: string, load: () => Promise<Template>): Promise<Template> {
     const key = `${configId}/${code}`;
     const kept = this.#kept.get(key);

@@ -28,7 +28,7 @@ export const TryReply = z
 export type TryReply = z.output<typeof TryReply>;
 
 /**
- * Answer a question as a channel does, without its platform, and ask the platform if it takes the credential.
+ * Answer a question like a channel, but without its platform. Ask the platform whether it accepts the credential.
  *
  * @throws AppError `channel_configuration_not_found` (404), `provider_not_supported` (409),
  *   `channel_config_invalid` (400)

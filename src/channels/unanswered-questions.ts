@@ -4,15 +4,15 @@ import type { Logger } from '../platform/logger.ts';
 import type { Sql } from '../platform/postgres.ts';
 import { countUnanswered, insertQuestion, selectQuestions, selectUnanswered } from './question-store.ts';
 
-/** Time for which the texts of unanswered questions are kept, and days for which they are counted. */
+/** Retention of the texts of unanswered questions, and of their daily counts. */
 export const QUESTIONS_KEPT_MS = 30 * 24 * 3_600_000;
 export const COUNTED_DAYS_MAX = 400;
 const CONFIGS_MAX = 1000;
 
-/** Function that records a question to which a bucket had no answer. It never fails. */
+/** Function that records a question that a bucket couldn't answer. It never fails. */
 export type RecordUnanswered = (channel: { id: string; orgId: string }, question: string) => Promise<void>;
 
-/** Make the function that records unanswered questions. @param keepsTexts also keep what was asked, but not by whom */
+/** Return the function that records unanswered questions. @param keepsTexts true to keep texts too, but no askers */
 export function unansweredRecorder(
   { sql, logger }: { readonly sql: Sql; readonly logger: Logger },
   keepsTexts: boolean,
@@ -42,7 +42,7 @@ export const QuestionView = z
   .meta({ id: 'ChannelQuestion' });
 export type QuestionView = z.output<typeof QuestionView>;
 
-/** Return the numbers of unanswered questions by configuration, most questions first. */
+/** Return the numbers of unanswered questions per configuration, highest first. */
 export async function listUnanswered(sql: Sql, orgId: string): Promise<UnansweredView[]> {
   const rows = await selectUnanswered(sql, orgId, CONFIGS_MAX);
   return rows.map(({ configId, last30Days, total, lastDay }) => ({

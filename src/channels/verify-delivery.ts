@@ -19,9 +19,9 @@ export interface SignatureHeaders {
 }
 
 export interface IncomingDelivery extends SignatureHeaders {
-  /** Id of the configuration in the path; null for the path that all share. */
+  /** Configuration id from the path; null for the shared path. */
   readonly configId: string | null;
-  /** Body, exactly as it was sent. */
+  /** Exact bytes of the body. */
   readonly bytes: Buffer;
 }
 
@@ -34,21 +34,21 @@ export interface VerifiedDelivery {
 }
 
 export interface VerifierContext extends ConfigContext {
-  /** Parse a body that must be a JSON object, without changing its bytes. Throws AppError 400. */
+  /** Parse a body that must be a JSON object, leaving its bytes unchanged. Throws AppError 400. */
   readonly parseJson: (bytes: Buffer, signal: AbortSignal) => Promise<Record<string, unknown>>;
 }
 
 export interface Verifier {
   /**
-   * Check the headers, the JSON, the signature and the fields, in this order (contract 5.6). An unknown bot takes as
-   * long as a wrong signature.
+   * Check headers, JSON, signature and fields, in this order (contract 5.6). An unknown bot takes as long as a wrong
+   * signature.
    *
-   * @throws AppError 403 and 400, whose `details.channel` is the id of the configuration, if known
+   * @throws AppError 403 and 400, with the configuration's id in `details.channel` if known
    */
   verify(incoming: IncomingDelivery, signal: AbortSignal): Promise<VerifiedDelivery>;
 }
 
-/** Open a verifier. @param now returns milliseconds since 1970 */
+/** Create a verifier. @param now returns milliseconds since 1970 */
 export function openVerifier(context: VerifierContext, now: () => number = Date.now): Verifier {
   const unknownBot = makeUnknownBot(context.keyRing);
   return {
@@ -63,7 +63,7 @@ export function openVerifier(context: VerifierContext, now: () => number = Date.
       const rows = await selectConfigsOfBot(context.sql, named, CANDIDATES_MAX);
       const candidates = rows.length === 0 ? [unknownBot] : rows;
       const signed = { timestamp, bytes: incoming.bytes, signature };
-      // Try every candidate, so that the time does not reveal a match.
+      // Try every candidate, so that the response time doesn't reveal a match.
       const tried = candidates.map((row) => ({ row, channel: toChannel(context.keyRing, row) }));
       const matching = tried.filter(({ channel }) => isSigned(signed, channel.config.secret));
       const [match] = matching;
@@ -83,7 +83,7 @@ export function openVerifier(context: VerifierContext, now: () => number = Date.
   };
 }
 
-/** Make a configuration that no signature matches. Verifying it takes as long as an existing one. */
+/** Build a configuration that no signature matches. Verifying it takes as long as a real one. */
 function makeUnknownBot(keyRing: ConfigContext['keyRing']): ConfigRow & { readonly plan: Plan } {
   const [id, orgId] = [newId('chn'), newId('org')];
   const credential = () => randomBytes(24).toString('base64url');
@@ -115,7 +115,7 @@ async function parseBody(
 }
 
 /**
- * Return both headers. Check that the timestamp is within five minutes of this machine's time.
+ * Return both headers. Check that the timestamp is within five minutes of this server's time.
  *
  * @throws AppError 403
  */
@@ -130,7 +130,7 @@ export function readHeaders(
   if (!/^[0-9]{1,12}$/.test(timestamp)) {
     throw refusal('timestamp_unreadable', 'X-Messenger-Timestamp must be a time in whole seconds since 1970');
   }
-  // Compare whole seconds, so that the window is as long before this server's time as after it.
+  // Compare whole seconds, so that the window extends equally before and after this server's time.
   if (Math.abs(Number(timestamp) - Math.floor(nowMs / 1000)) > WINDOW_SECONDS) {
     const message = `X-Messenger-Timestamp is more than ${WINDOW_SECONDS} seconds from the time of this server`;
     throw refusal('timestamp_stale', message);
@@ -178,7 +178,7 @@ function refusal(code: string, message: string): AppError {
   return forbidden(message, code);
 }
 
-/** Create the error 403 for an unknown bot and for a wrong signature. Equal messages do not reveal which bots exist. */
+/** Create the error (403) for an unknown bot or a wrong signature. Equal messages don't reveal which bots exist. */
 function notVerified(code: string, channel: string | null): AppError {
   const message = 'the bot_id is unknown, or the signature does not match the body';
   return new AppError({ code, status: 403, message, details: { channel } });

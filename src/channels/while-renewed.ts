@@ -1,6 +1,6 @@
 /**
- * Run work and renew its claim every `everyMs` until it ends. A renewal in progress ends first. A renewal that fails is
- * tried again at the next turn.
+ * Run work, and renew its claim every `everyMs` until it ends. Wait for a renewal in progress. Retry a failed renewal
+ * at the next interval.
  */
 export async function whileRenewed<T>(
   everyMs: number,

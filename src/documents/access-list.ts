@@ -1,18 +1,18 @@
 import { z } from 'zod';
 import type { Caller } from '../access/caller.ts';
 
-/** Entries of those who may read a document, in order: `user:<id>` and `group:<name>`. */
+/** Sorted entries for the readers of a document: `user:<id>` and `group:<name>`. */
 export type AccessList = readonly string[];
 
-/** Maximum number of users, and of groups, of a document. More people need a group. */
+/** Maximum number of users, and of groups, per document. More people need a group. */
 export const ACCESS_ENTRIES_MAX = 50;
-/** Maximum length of a list in bytes, since indexes hold it. */
+/** Maximum length of a list in bytes, since it is indexed. */
 const ACCESS_BYTES_MAX = 1_500;
 
 const USER = 'user:';
 const GROUP = 'group:';
 
-/** Users, by id, and groups, by name, that may read a document. */
+/** Readers of a document: users by id, and groups by name. */
 export const AccessView = z.object({
   users: z.array(z.string()).describe('ids'),
   groups: z.array(z.string()).describe('names'),
@@ -22,8 +22,8 @@ export type AccessView = z.output<typeof AccessView>;
 const names = z.array(z.string().normalize('NFC').trim().min(1).max(254)).max(ACCESS_ENTRIES_MAX).nullable();
 
 /**
- * Change of the users and groups that may read a document. An omitted part stays. Null in place of a part, or of the
- * whole, removes it. Without users and groups, the other rules alone decide. An empty list never opens a document.
+ * Change of a document's readers. An omitted part stays unchanged. Null removes a part or the whole list. Without users
+ * and groups, only the other rules apply. An empty list never opens a document.
  */
 export const AccessInput = z
   .object({
@@ -33,7 +33,7 @@ export const AccessInput = z
   .nullable();
 export type AccessInput = z.output<typeof AccessInput>;
 
-/** List the entries that name a caller, in the order of the caller's groups. */
+/** List the access list entries that match a caller, with groups in the caller's order. */
 export function accessEntriesOf({ userId, groups = [] }: Pick<Caller, 'userId' | 'groups'>): string[] {
   return [...groups.map((name) => GROUP + name), ...(userId === null ? [] : [USER + userId])];
 }
@@ -45,16 +45,16 @@ export function accessOf(list: AccessList | null): AccessView | null {
   return list && { users: entriesOf(list, USER), groups: entriesOf(list, GROUP) };
 }
 
-/** Make an access list of its users and groups. */
+/** Build an access list from its users and groups. */
 export function listOf({ users, groups }: AccessView): AccessList {
   return [...users.map((id) => USER + id), ...groups.map((name) => GROUP + name)].sort();
 }
 
-/** An access list after a change, or the reason why the change is refused. */
+/** Changed access list, or the reason why the change is refused. */
 export type ChangedList = { readonly list: AccessList | null } | { readonly fault: string };
 
 /**
- * Change an access list.
+ * Apply a change to an access list.
  *
  * @param wanted users by id and groups by name
  */
@@ -71,7 +71,7 @@ export function changeAccessList(current: AccessList | null, wanted: AccessInput
   return { fault: 'names nobody; send null to let everyone read who otherwise may' };
 }
 
-/** Return true if a list has more entries or bytes than a document holds. */
+/** Return true if a list exceeds the entries or bytes allowed for a document. */
 export function isTooLong(list: AccessList): boolean {
   return list.length > ACCESS_ENTRIES_MAX || Buffer.byteLength(list.join('')) > ACCESS_BYTES_MAX;
 }

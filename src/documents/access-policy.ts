@@ -7,7 +7,7 @@ import { COMMON_SCOPE, isListed, type Reader, readsScope } from './visibility.ts
 
 export const REVIEW_STATUSES = ['pending', 'approved', 'rejected'] as const;
 
-/** Access-policy values that callers may request. Only the service writes the others (contract 2.7). */
+/** Access policy values that callers may request. Only the service writes the others (contract 2.7). */
 export const AccessChange = z.object({
   privacy_level: z.int().min(1).max(10).optional(),
   classification: z.enum(CLASSIFICATIONS).optional(),
@@ -16,16 +16,16 @@ export const AccessChange = z.object({
   access: AccessInput.optional().describe('users and groups that may read it; null: no such limit'),
 });
 export type AccessChange = z.output<typeof AccessChange> & {
-  /** Sent as user metadata under the key `scope`. Null opens the document to every department. */
+  /** Department, sent as user metadata under the key `scope`. Null opens the document to every department. */
   readonly scope?: string | null | undefined;
 };
 
-/** Fields of a caller that the access rules depend on. */
+/** Caller fields that the access rules depend on. */
 export type AccessCaller = Reader & Pick<Caller, 'userId'>;
 
 /**
  * Check that the caller may set this scope. A member, or a key of a user, can set the user's own department or all, but
- * no department whose documents the user cannot find. A key without a user may set any, since such keys deliver
+ * not a department whose documents the user can't find. A key without a user may set any, since such keys deliver
  * documents to departments.
  *
  * @throws AppError `scope_not_yours` (403)
@@ -39,7 +39,7 @@ export function requireOwnDepartment(caller: AccessCaller, scope: string | null)
   );
 }
 
-/** Fields of a document that the access rules use and callers can change. */
+/** Document fields that the access rules use and callers can change. */
 export interface AccessPolicy {
   readonly privacy_level: number;
   readonly classification: string;
@@ -58,16 +58,16 @@ const ACCESS_AT_UPLOAD: AccessPolicy = {
   access_list: null,
 };
 
-/** Return the access policy of a new document of a bucket for which nothing else is requested. */
+/** Return the access policy of a new document unless the request says otherwise. */
 export function accessAtUpload({ default_access: access }: BucketPolicy): AccessPolicy {
   return access === undefined ? ACCESS_AT_UPLOAD : { ...ACCESS_AT_UPLOAD, access_list: listOf(access) };
 }
 
 /**
- * Compute the access policy after a caller's request. It never has a privacy level above the caller's or the bucket's,
- * is never public above the bucket's public level, and never has a department that the bucket does not list. `warnings`
- * lists refused parts of the request. If public and private exclude each other, private wins: a change lowers the
- * privacy level only on request.
+ * Compute the access policy after a caller's request. Its privacy level never exceeds that of the caller or the bucket,
+ * it is never public above the bucket's public level, and its department is always one that the bucket lists.
+ * `warnings` lists refused parts of the request. If public and private conflict, private wins: only an explicit request
+ * lowers the privacy level.
  */
 export function clampAccess(
   current: AccessPolicy,

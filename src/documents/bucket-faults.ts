@@ -1,12 +1,12 @@
 import { AppError } from '../platform/errors.ts';
 import type { Logger } from '../platform/logger.ts';
 
-/** Codes of errors that affect every bucket. */
+/** Error codes that affect every bucket. */
 const COMMON_CODES: ReadonlySet<string> = new Set(['index_unavailable', 'postgres_unavailable']);
 
 /**
  * Failures of maintenance over the buckets of all organizations. A failing bucket, for example with a damaged index, is
- * logged and skipped, and the others go on.
+ * logged and skipped, and work continues with the others.
  */
 export class BucketFaults {
   readonly #logger: Logger;
@@ -26,7 +26,7 @@ export class BucketFaults {
   }
 
   /**
-   * Do work on a bucket, unless it has failed before.
+   * Work on a bucket unless it has failed before.
    *
    * @returns true if the work was done
    * @throws the abort reason of the signal; an error that affects every bucket
@@ -45,7 +45,7 @@ export class BucketFaults {
     }
   }
 
-  /** Throw the error of the first failed bucket, once the others are done. */
+  /** Throw the error of the first failed bucket. Call this after all buckets. */
   throwFirst(): void {
     for (const error of this.#errors.values()) throw error;
   }

@@ -37,7 +37,7 @@ export async function createBucket(
   }
 }
 
-/** Create a bucket in a transaction, which a name that is taken fails. @throws AppError `too_many_buckets` (409) */
+/** Create a bucket in a transaction, which fails if the name is taken. @throws AppError `too_many_buckets` (409) */
 export async function addBucket(
   tx: Sql,
   caller: Pick<Caller, 'orgId' | 'actor'>,
@@ -75,9 +75,9 @@ export async function createCollection(
 }
 
 /**
- * Delete a bucket, by the rule of HARDDELETE: only a user with an administrating role or the operator may, and only if
- * nothing in it is hidden from them. It vanishes at once for every caller. `purgeDeleted` removes its documents
- * afterwards, even after a crash. `confirm` must be the bucket's name.
+ * Delete a bucket under the same rule as HARDDELETE: only a user with an administrative role or the operator may, and
+ * only if nothing in it is hidden from them. It vanishes immediately for every caller. `purgeDeleted` removes its
+ * documents later, even after a crash. `confirm` must be the bucket's name.
  *
  * @throws AppError `role_missing`, `out_of_reach` (403), `bucket_not_found` (404), 400
  */
@@ -91,10 +91,10 @@ export async function deleteBucket(sql: Sql, caller: Caller, bucketRef: string, 
   return bucket.id;
 }
 
-/** Mark a bucket as deleted, with its documents. @throws AppError `out_of_reach` (403) */
+/** Mark a bucket and its documents as deleted. @throws AppError `out_of_reach` (403) */
 export async function markBucketDeleted(tx: Sql, caller: Caller, { id, name }: BucketView): Promise<void> {
   const { orgId, actor } = caller;
-  // Lock the bucket first, as uploads do.
+  // Lock the bucket first, like uploads do.
   await markBucketDeleting(tx, orgId, id);
   await requireReach(tx, caller, id);
   await emptyBucket(tx, orgId, id);
@@ -103,13 +103,13 @@ export async function markBucketDeleted(tx: Sql, caller: Caller, { id, name }: B
 
 /** Mark all documents of a bucket as deleted. Lock the bucket before the call. */
 export async function emptyBucket(tx: Sql, orgId: string, bucketId: string): Promise<void> {
-  // Lock jobs before documents, in the same order as a job that finishes.
+  // Lock jobs before documents, in the same order as a finishing job.
   await cancelJobsOf(tx, orgId, { bucketId });
   await markBucketDocuments(tx, orgId, bucketId);
 }
 
 /**
- * Check that a bucket has no document hidden from the caller, before a change or count of all documents. The refusal
+ * Check that no document of a bucket is hidden from the caller, before changing or counting all documents. The error
  * reveals neither the documents nor their number.
  *
  * @throws AppError `out_of_reach` (403)

@@ -21,9 +21,9 @@ export interface DocumentFacts {
 }
 
 /**
- * Replace the content of a document. Searches find the old content until the job of the new one is done.
+ * Replace the content of a document. Searches find the old content until the new content's job is done.
  *
- * @returns key of the object with the old content; null if the document is deleted or being deleted
+ * @returns object key of the old content; null if the document is deleted or being deleted
  */
 export async function replaceContent(
   tx: Sql,
@@ -44,7 +44,7 @@ export async function replaceContent(
   return row ? (row['object_key'] as string) : null;
 }
 
-/** Document of a path, with the fields that its next version needs. */
+/** Document at a path, with the fields that its next version needs. */
 export interface PathVersion {
   readonly id: string;
   readonly status: DocumentStatus;
@@ -56,15 +56,15 @@ export interface PathVersion {
   readonly access: AccessPolicy;
 }
 
-/** Serialise uploads of one path into one bucket until the transaction ends. */
+/** Serialise uploads to a path of a bucket until the transaction ends. */
 export async function lockPath(tx: Sql, bucketId: string, sourcePath: string): Promise<void> {
   await tx`SELECT pg_advisory_xact_lock(hashtextextended(${`${bucketId}/path/${sourcePath}`}, 0))`;
 }
 
 /**
- * Build the condition that a row of `documents` is an uploaded document of a path and visible to the caller.
+ * Build the condition that a row of `documents` was uploaded to a path and is visible to the caller.
  *
- * @param sourcePath a path, or an expression for it
+ * @param sourcePath path, or an SQL expression for it
  */
 export function isVersionOfPath(
   sql: Sql,
@@ -78,7 +78,7 @@ export function isVersionOfPath(
     AND documents.source_id IS NULL AND ${visibleTo(sql, caller)}`;
 }
 
-/** Find the uploaded documents of a path that the caller may see, newest first, without those of connected sources. */
+/** Find the documents uploaded to a path that the caller may see, newest first. Skip those of connected sources. */
 export async function findVersionsOfPath(
   sql: Sql,
   caller: Caller,
@@ -110,7 +110,7 @@ export async function findVersionsOfPath(
   }));
 }
 
-/** Find the newest uploaded document of each path that the caller may see. */
+/** Find the newest document uploaded to each path that the caller may see. */
 export async function findNewestOfPaths(
   sql: Sql,
   caller: Caller,
@@ -136,7 +136,7 @@ export async function findNewestOfPaths(
   );
 }
 
-/** Newest uploaded document of a path. */
+/** Newest document uploaded to a path. */
 export interface PathDocument {
   readonly id: string;
   readonly sourcePath: string;
@@ -145,7 +145,7 @@ export interface PathDocument {
   readonly status: DocumentStatus;
 }
 
-/** List the newest uploaded document of each path with a prefix, by path, one page after `afterPath`. */
+/** List the newest upload for each path with a prefix, sorted by path: the page after `afterPath`. */
 export async function listPathDocuments(
   sql: Sql,
   caller: Caller,
@@ -167,7 +167,7 @@ export async function listPathDocuments(
   }));
 }
 
-/** Write the upload's fields of a document with replaced content. */
+/** Update the upload fields of a document whose content was replaced. */
 export async function updateReplaced(
   tx: Sql,
   orgId: string,

@@ -1,4 +1,4 @@
-/** Media types of the formats that ingest supports (IANA registrations; hwp as its vendor names it). */
+/** Media types of the formats that ingest supports (IANA registrations; for hwp, the vendor's name). */
 const MEDIA_TYPES: Readonly<Record<string, string>> = {
   txt: 'text/plain',
   md: 'text/markdown',
@@ -26,7 +26,7 @@ const MEDIA_TYPES: Readonly<Record<string, string>> = {
   gif: 'image/gif',
 };
 
-/** Return the media type of a detected format, without a charset, since the bytes are unchanged. */
+/** Return the media type of a detected format, without a charset, since the bytes are served unchanged. */
 export function mediaTypeOf(fileType: string | null): string {
   if (fileType === null || !Object.hasOwn(MEDIA_TYPES, fileType)) return 'application/octet-stream';
   return MEDIA_TYPES[fileType] as string;

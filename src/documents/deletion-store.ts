@@ -3,18 +3,18 @@ import { isUnfinished } from '../jobs/state-store.ts';
 import type { Sql } from '../platform/postgres.ts';
 import { type ReadableFields, visibleTo } from './visibility.ts';
 
-/** Document that is marked as deleted but not yet removed. */
+/** Document marked as deleted, but not yet removed. */
 export interface MarkedDocument {
   readonly id: string;
   readonly orgId: string;
   readonly bucketId: string;
-  /** Number of chunks of its last generation. */
+  /** Number of chunks in its last generation. */
   readonly chunksCount: number;
-  /** Job of its hard delete, or null for another deletion. */
+  /** Job of its hard delete; null for any other deletion. */
   readonly hardDeleteJobId: string | null;
 }
 
-/** Mark a bucket as deleted and free its name at once for a new bucket. */
+/** Mark a bucket as deleted, and free its name at once for a new bucket. */
 export async function markBucketDeleting(sql: Sql, orgId: string, bucketId: string): Promise<void> {
   await sql`
     UPDATE buckets SET deleting_at = now(), name = id, updated_at = now() WHERE org_id = ${orgId} AND id = ${bucketId}`;
@@ -29,8 +29,8 @@ export async function markBucketDocuments(sql: Sql, orgId: string, bucketId: str
 }
 
 /**
- * Mark these documents as deleted. `hardDeleteJobId` is the job that removes them. Their vectors stay until it starts,
- * since it may be cancelled.
+ * Mark documents as deleted. `hardDeleteJobId` is the job that removes them. Their vectors stay until it starts, since
+ * it may be cancelled.
  */
 export async function markDocuments(
   sql: Sql,
@@ -47,8 +47,8 @@ export async function markDocuments(
 }
 
 /**
- * Find marked documents of all organizations, except those of an unfinished hard delete, in order of bucket and id. The
- * order makes processes that remove the same documents lock them alike.
+ * Find marked documents of all organizations, except those of an unfinished hard delete, ordered by bucket and id. This
+ * order makes processes that remove the same documents lock them in the same order.
  *
  * @param exceptBuckets ids of buckets to skip
  */
@@ -80,7 +80,7 @@ export async function findDocumentsOfFile(
   return rows.map((row) => ({ id: row['id'] as string, isVisible: row['is_visible'] as boolean }));
 }
 
-/** Find the keys of files whose bytes only these documents still need. */
+/** Find the keys of files whose bytes no other documents need. */
 export async function findUnsharedFiles(sql: Sql, documentIds: readonly string[]): Promise<string[]> {
   const ids = sql.array([...documentIds]);
   const rows = await sql`
@@ -118,7 +118,7 @@ export async function findFileHashes(
   }));
 }
 
-/** Read the fields that decide who may read these documents, by id. Omit deleted documents. */
+/** Read the fields that decide who may read documents, by id. Omit deleted documents. */
 export async function readAccessFields(
   sql: Sql,
   orgId: string,
@@ -130,7 +130,7 @@ export async function readAccessFields(
   return Object.fromEntries(rows.map(({ id, ...fields }) => [id as string, fields as unknown as ReadableFields]));
 }
 
-/** Document that its hard delete no longer removes, with the fields of its next job. */
+/** Document that its hard delete no longer removes, with the fields for its next job. */
 export interface UnmarkedDocument {
   readonly id: string;
   readonly collectionId: string | null;
@@ -143,8 +143,8 @@ export interface UnmarkedDocument {
 }
 
 /**
- * Remove the marks of a hard delete that has not started. Documents that were searchable become queued, since a job
- * must make them searchable again. The others keep their state.
+ * Remove the marks of a hard delete that hasn't started. Documents that were searchable become queued, since a job must
+ * make them searchable again. The others keep their status.
  */
 export async function unmarkDocuments(
   tx: Sql,
@@ -152,7 +152,7 @@ export async function unmarkDocuments(
   bucketId: string,
   hardDeleteJobId: string,
 ): Promise<UnmarkedDocument[]> {
-  // Lock first, in the order of edits.
+  // Lock first, in the same order as edits.
   const rows = await tx`
     WITH own AS MATERIALIZED (
       SELECT id FROM documents
@@ -176,14 +176,14 @@ export async function unmarkDocuments(
   }));
 }
 
-/** Assign the remaining documents of a hard delete to another one. */
+/** Move the remaining documents of a hard delete to another one. */
 export async function transferMarked(sql: Sql, orgId: string, fromJobId: string, toJobId: string): Promise<void> {
   await sql`
     UPDATE documents SET hard_delete_job_id = ${toJobId}
     WHERE org_id = ${orgId} AND hard_delete_job_id = ${fromJobId}`;
 }
 
-/** Forget the generations of these documents, so that no writer can add their chunks to the index. */
+/** Unregister the generations of documents, so that no writer can add their chunks to the index. */
 export async function forgetGenerationsOf(sql: Sql, documentIds: readonly string[]): Promise<void> {
   await sql`DELETE FROM generations WHERE document_id = ANY(${sql.array([...documentIds])}::text[])`;
 }

@@ -7,7 +7,7 @@ import type { Sql } from '../platform/postgres.ts';
 import type { KeyRing } from '../platform/secret-key.ts';
 import { readsEveryScope } from './visibility.ts';
 
-/** Lifetime of a link to the page of a document. */
+/** Lifetime of a link to a document's page. */
 const LINK_SECONDS = 3600;
 const LINK_CHARS_MAX = 1024;
 
@@ -26,11 +26,11 @@ const LinkClaims = z.tuple([
 type LinkKeys = Pick<KeyRing, 'linkSigning'>;
 
 /**
- * Return the address of the page that shows a chunk of a document to people, without sign-in, for one hour. It carries
- * the caller's rights for this one document, signed with HMAC-SHA-256. The document's own policy still applies when the
+ * Return the URL of the page that shows a chunk of a document to people for one hour, without sign-in. It carries the
+ * caller's rights for this one document, signed with HMAC-SHA-256. The document's own policy still applies when the
  * page opens.
  *
- * @param origin address of this service, without a slash at its end
+ * @param origin base URL of this service, without a trailing slash
  */
 export function documentUrl(
   keys: LinkKeys,
@@ -43,7 +43,7 @@ export function documentUrl(
   },
 ): string {
   const { caller, origin, documentId, chunkIndex, nowMs = Date.now() } = link;
-  // Whole minutes give one address per document to all searches of a minute.
+  // Round to whole minutes, so that all searches within a minute return the same URL per document.
   const expires = Math.floor(nowMs / 60_000) * 60 + LINK_SECONDS;
   const claims = [
     ...[documentId, caller.orgId, caller.authLevel, caller.department, readsEveryScope(caller), expires, caller.actor],
@@ -54,14 +54,14 @@ export function documentUrl(
   return `${origin}/documents/${encodeURIComponent(documentId)}${linkToChunk(token, chunkIndex)}`;
 }
 
-/** Return the relative address of the page at another chunk. */
+/** Return the relative URL of the page at another chunk. */
 export function linkToChunk(token: string, chunkIndex: number): string {
   return `?link=${token}&chunk=${chunkIndex}#chunk-${chunkIndex}`;
 }
 
 /**
- * Read the caller of a link, who may only read documents. The link ends with its key or user, and has its groups of
- * now.
+ * Return the caller of a link, who may only read documents. The link becomes invalid with its key or user, and always
+ * has their current groups.
  *
  * @throws AppError `link_invalid` (403), `link_expired` (410)
  */
@@ -75,7 +75,7 @@ export async function readDocumentLink(
   const presented = Buffer.from(signature, 'base64url');
   const expected = signatureOf(keyRing, signed);
   if (presented.length !== expected.length || !timingSafeEqual(presented, expected)) throw invalidLink();
-  // An earlier release made links without an actor.
+  // An earlier release created links without an actor.
   const claims = LinkClaims.safeParse(JSON.parse(Buffer.from(signed, 'base64url').toString('utf8')));
   if (!claims.success) throw invalidLink();
   const [linked, orgId, authLevel, department, everyScope, expires, actor, outside] = claims.data;

@@ -8,17 +8,17 @@ import { countContents, listDocumentPage } from './list-store.ts';
 import type { BucketContents, DocumentView, ListDocumentsQuery } from './schema.ts';
 import * as store from './store.ts';
 
-/** Return the object key of a document's bytes. It consists of ids, so that no uploaded name becomes a path. */
+/** Return the object key of a document's bytes. It consists of ids, so that an uploaded name never becomes a path. */
 export function originalKey(orgId: string, documentId: string): string {
   return `documents/${orgId}/${documentId}/original`;
 }
 
-/** Create an object key for bytes that replace those of a document. */
+/** Create an object key for the new bytes of a document. */
 export function nextContentKey(orgId: string, documentId: string): string {
   return `${originalKey(orgId, documentId)}-${newId('v')}`;
 }
 
-/** Return the object key of the chunks and vectors of one generation. */
+/** Return the object key of a generation's chunks and vectors. */
 export function artifactKey(orgId: string, documentId: string, generation: number): string {
   return `documents/${orgId}/${documentId}/chunks-${generation}`;
 }
@@ -35,7 +35,7 @@ export async function listDocuments(
   return { data, has_more: nextCursor !== null, next_cursor: nextCursor };
 }
 
-/** Count the documents of a bucket by the folders directly below one, and by format. */
+/** Count the documents of a bucket by the subfolders of a folder, and by format. */
 export async function readBucketContents(
   sql: Sql,
   caller: Caller,
@@ -64,12 +64,12 @@ export function findDocumentOfAnyBucket(sql: Sql, caller: Caller, documentId: st
 
 /**
  * Delete a document: one transaction hides it from every reader and cancels its jobs. `purgeDeleted` removes its
- * vectors and files afterwards, even after a crash.
+ * vectors and files later, even after a crash.
  */
 export async function deleteDocument(sql: Sql, caller: Caller, bucketRef: string, documentId: string): Promise<void> {
   const document = await getDocument(sql, caller, bucketRef, documentId);
   await sql.begin(async (tx) => {
-    // Lock jobs before documents, in the same order as a job that finishes.
+    // Lock jobs before documents, in the same order as a finishing job.
     await cancelJobsOf(tx, caller.orgId, { documentId: document.id });
     await markDocuments(tx, caller.orgId, [document.id]);
     await recordAudit(tx, {
@@ -82,10 +82,10 @@ export async function deleteDocument(sql: Sql, caller: Caller, bucketRef: string
   });
 }
 
-/** Mark documents as deleted. No reader finds them, and the purge removes their stored data. */
+/** Mark documents as deleted. No reader finds them any more, and a purge removes their stored data. */
 export async function removeDocumentsOf(tx: Sql, orgId: string, documentIds: readonly string[]): Promise<number> {
   if (documentIds.length === 0) return 0;
-  // Lock jobs before documents, in the same order as a job that finishes.
+  // Lock jobs before documents, in the same order as a finishing job.
   await cancelJobsOfDocuments(tx, orgId, documentIds);
   await markDocuments(tx, orgId, documentIds);
   return documentIds.length;

@@ -9,10 +9,10 @@ import type { BucketPolicy, EditBucket, EditedBucket } from './schema.ts';
 import * as store from './store.ts';
 
 /**
- * Change the name and the policy of a bucket. No document becomes more visible. A document that is public beyond the
- * new policy becomes private at once. A document whose privacy level or department exceeds it keeps them. `warnings`
- * counts the affected documents that the caller may see. Concurrent uploads and edits see the policy either before or
- * after the change; documents that earlier ones made public become private, too.
+ * Change the name and policy of a bucket. No document becomes more visible. A document that is public beyond the new
+ * policy becomes private at once. A document with a higher privacy level or an unlisted department keeps it. `warnings`
+ * counts the affected documents that the caller may see. Concurrent uploads and edits use either the old or the new
+ * policy; documents that they made public under the old one become private, too.
  *
  * @throws AppError `user_unknown`, `group_unknown` (400), `bucket_not_found` (404), `bucket_exists` (409)
  */

@@ -1,2 +1,2 @@
-/** Engines that hold the search index of a bucket. */
+/** Engines that can hold a bucket's search index. */
 export const ENGINES = ['lance', 'milvus'] as const;

@@ -11,7 +11,7 @@ import { readAccessFields } from './deletion-store.ts';
 import { getDocument } from './documents.ts';
 import { type Hindrance, hindrancesOf, type ReadableFields } from './visibility.ts';
 
-/** Reply of `GET …/documents/{document}/access`. */
+/** Response of `GET …/documents/{document}/access`. */
 export const AccessExplanation = z
   .object({
     document_id: z.string(),
@@ -37,7 +37,7 @@ export const AccessExplanation = z
 export type AccessExplanation = z.output<typeof AccessExplanation>;
 
 /**
- * Explain whether the caller, a user or a key may read a document, which the caller itself may read.
+ * Explain whether the caller, a user or a key may read a document. The caller must be able to read it.
  *
  * @param as id or email of a user, or `key:<id>`; undefined for the caller
  * @throws AppError `scope_missing` (403) for another reader without `users:manage`, `bucket_not_found`,

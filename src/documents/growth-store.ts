@@ -1,14 +1,14 @@
 import type { Sql } from '../platform/postgres.ts';
 
-/** Documents added to the whole installation in a period. */
+/** Documents added to the entire installation in a period. */
 export interface Growth {
   readonly fileBytes: number;
   readonly chunks: number;
-  /** Time since the first of them, at most the requested time. */
+  /** Time since the first of them, at most the requested period. */
   readonly overMs: number;
 }
 
-/** Sum up the documents of the last `days` days, of all organizations. */
+/** Sum the documents of the last `days` days, across all organizations. */
 export async function selectGrowth(sql: Sql, days: number): Promise<Growth> {
   const [row] = await sql`
     SELECT coalesce(sum(size_bytes), 0)::bigint AS bytes, coalesce(sum(chunks_count), 0)::bigint AS chunks,
@@ -17,7 +17,7 @@ export async function selectGrowth(sql: Sql, days: number): Promise<Growth> {
   return { fileBytes: row?.['bytes'] as number, chunks: row?.['chunks'] as number, overMs: row?.['over_ms'] as number };
 }
 
-/** Count the searchable documents of the whole installation in buckets of a model. */
+/** Count the searchable documents of the entire installation in buckets with a model. */
 export async function countDocumentsOfModel(sql: Sql, model: string): Promise<number> {
   const [row] = await sql`
     SELECT count(*)::int AS n

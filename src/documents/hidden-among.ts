@@ -2,8 +2,8 @@ import type { Sql, SqlFragment } from '../platform/postgres.ts';
 import { type Reader, visibleTo } from './visibility.ts';
 
 /**
- * Build the condition that one of these documents exists and the caller may not read it now. What names it was made
- * when the caller still could, and must not be shown again.
+ * Build the condition that one of these documents exists and the caller may not read it now. Whatever was derived from
+ * it while the caller still could must not be shown again.
  *
  * @param ids array of ids: a value, or a column of the surrounding query
  */
@@ -13,7 +13,7 @@ export function hiddenAmong(sql: Sql, caller: Reader & { readonly orgId: string 
     WHERE documents.org_id = ${caller.orgId} AND documents.id = ANY(${ids}) AND NOT (${visibleTo(sql, caller)}))`;
 }
 
-/** Return true if one of these documents is gone, or the caller may not read it now. */
+/** Return true if one of these documents is gone or the caller may not read it now. */
 export async function isAnyUnreadable(
   sql: Sql,
   caller: Reader & { readonly orgId: string },
@@ -28,7 +28,7 @@ export async function isAnyUnreadable(
   return row.readable < ids.length;
 }
 
-/** List the ids of documents in a JSON value. */
+/** List the document ids in a JSON value. */
 export function documentIdsIn(value: unknown): string[] {
   return [...new Set(JSON.stringify(value ?? null).match(/doc_[0-9a-z]+/g))];
 }

@@ -22,7 +22,7 @@ export interface NewDocument {
   readonly ownerDepartment: string | null;
   readonly uploadedByUserId: string | null;
   readonly sourcePath: string | null;
-  /** Connected source of the document, absent for an upload. */
+  /** Connected source of the document; absent for an upload. */
   readonly source?: { readonly id: string; readonly entryId: string; readonly eventTimeMs: number | null };
 }
 
@@ -34,7 +34,7 @@ export async function insertDocuments(sql: Sql, documents: readonly NewDocument[
   await sql`${documentInsert(sql, fromRecords(sql, 'documents', documents.map(documentRecord)))}`;
 }
 
-/** Return the columns of a new document, as JSON that PostgreSQL reads. */
+/** Return the columns of a new document as JSON for PostgreSQL. */
 export function documentRecord(document: NewDocument): RowRecord {
   const { access, source } = document;
   return {
@@ -59,7 +59,7 @@ export function documentRecord(document: NewDocument): RowRecord {
   };
 }
 
-/** Make the statement that inserts documents. @param records its end, from FROM on, with rows `record` */
+/** Build the statement that inserts documents. @param records its end, starting with FROM, with rows `record` */
 export function documentInsert(sql: Sql, records: SqlFragment): SqlFragment {
   return sql`
     INSERT INTO documents (id, org_id, bucket_id, collection_id, file_name, content_type, size_bytes, sha256,

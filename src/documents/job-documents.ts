@@ -22,12 +22,12 @@ export async function getVisibleJob(sql: Sql, caller: Caller, jobId: string): Pr
   return (await findJob(sql, caller.orgId, jobVisibleTo(sql, caller), jobId)).view;
 }
 
-/** Return those jobs that have ended and that the caller may see. */
+/** Return those of the jobs that have ended and that the caller may see. */
 export function listVisibleFinishedJobs(sql: Sql, caller: Caller, jobIds: readonly string[]): Promise<JobView[]> {
   return listFinishedJobs(sql, caller.orgId, jobVisibleTo(sql, caller), jobIds);
 }
 
-/** Document of a job as a file of its bucket (contract 2.6). */
+/** Document of a job in the form of a file in its bucket (contract 2.6). */
 export const VectorStoreFile = z
   .object({
     id: z.string().describe('document id'),
@@ -40,7 +40,7 @@ export const VectorStoreFile = z
   .meta({ id: 'VectorStoreFile' });
 export type VectorStoreFile = z.output<typeof VectorStoreFile>;
 
-/** List the file of a job. Bulk jobs and jobs of deleted documents have none. @throws AppError `job_not_found` (404) */
+/** List a job's file. Bulk jobs and jobs of deleted documents have none. @throws AppError `job_not_found` (404) */
 export async function listJobFiles(sql: Sql, caller: Caller, jobId: string): Promise<VectorStoreFile[]> {
   const job = await getVisibleJob(sql, caller, jobId);
   const found = job.document_id === null ? null : await findDocumentOfJob(sql, caller, job.document_id);
@@ -59,18 +59,18 @@ export async function listJobFiles(sql: Sql, caller: Caller, jobId: string): Pro
 }
 
 export interface JobFile {
-  /** Name given at upload, never a path of the service. */
+  /** Name given at upload, never an internal path. */
   readonly fileName: string;
   readonly mediaType: string;
   readonly sizeBytes: number;
-  /** Open the uploaded bytes. Call this once. */
+  /** Open the uploaded bytes. May be called once. */
   open(): Readable;
 }
 
 /**
  * Find the original file of a job.
  *
- * @throws AppError `job_not_found` (404), `file_not_found` (404) if it has none or the storage cannot return it
+ * @throws AppError `job_not_found` (404), `file_not_found` (404) if it has none or the storage can't return it
  */
 export async function findJobFile(sql: Sql, objects: Objects, caller: Caller, jobId: string): Promise<JobFile> {
   const job = await getVisibleJob(sql, caller, jobId);
@@ -82,7 +82,7 @@ export async function findJobFile(sql: Sql, objects: Objects, caller: Caller, jo
 /**
  * Find the original file of a document.
  *
- * @throws AppError `document_not_found` (404), `file_not_found` (404) if the storage cannot return it
+ * @throws AppError `document_not_found` (404), `file_not_found` (404) if the storage can't return it
  */
 export async function findDocumentFile(sql: Sql, objects: Objects, caller: Caller, id: string): Promise<JobFile> {
   const found = await findDocumentOfJob(sql, caller, id);

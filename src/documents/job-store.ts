@@ -4,7 +4,7 @@ import type { DocumentView } from './schema.ts';
 import { toDocument } from './store.ts';
 import { visibleTo } from './visibility.ts';
 
-/** Find the document of a job, with the key of its bytes. Return null if it is gone or the caller may not see it. */
+/** Find a job's document and the key of its bytes. Return null if it is gone or the caller may not see it. */
 export async function findDocumentOfJob(
   sql: Sql,
   caller: Caller,
@@ -16,8 +16,8 @@ export async function findDocumentOfJob(
 }
 
 /**
- * Build the condition that a row of `jobs` belongs to this bucket, by name or id (bulk jobs have a placeholder id). It
- * compares one value, so that an index returns the jobs of the bucket in order.
+ * Build the condition that a row of `jobs` belongs to this bucket, by name or id (bulk jobs have a placeholder id).
+ * Compare with a single value, so that an index returns the bucket's jobs in order.
  */
 export function jobInBucket(sql: Sql, orgId: string, ref: string) {
   return sql`

@@ -7,7 +7,7 @@ import { visibleTo } from './visibility.ts';
 
 const FOLDERS_MAX = 500;
 
-/** Value by which documents are ordered, and its type in a cursor. Documents with the same value follow by id. */
+/** Sort value of documents, and its type in a cursor. Equal values are ordered by id. */
 const SORT_VALUES: Readonly<
   Record<Exclude<DocumentSort, 'created'>, (sql: Sql) => readonly [SqlFragment, SqlFragment]>
 > = {
@@ -16,12 +16,12 @@ const SORT_VALUES: Readonly<
   size: (sql) => [sql`size_bytes`, sql`bigint`],
 };
 
-/** Conditions and order of a list. */
+/** Filters and order of a list. */
 type DocumentFilters = {
   readonly [K in Exclude<keyof ListDocumentsQuery, 'limit'>]?: ListDocumentsQuery[K] | undefined;
 };
 
-/** Page of a list, with the cursor of the page after it. */
+/** Page of a list, with the cursor of the next page. */
 export interface DocumentPage {
   readonly data: DocumentView[];
   readonly nextCursor: string | null;
@@ -30,7 +30,7 @@ export interface DocumentPage {
 /**
  * List documents of a bucket that the caller may see, after `query.cursor`.
  *
- * @throws AppError `invalid_request` (400) for a cursor of another order
+ * @throws AppError `invalid_request` (400) for a cursor of another sort order
  */
 export async function listDocumentPage(
   sql: Sql,
@@ -67,7 +67,7 @@ export async function listDocumentPage(
   };
 }
 
-/** Build the conditions of a query on the name, format and folder of documents. */
+/** Build the conditions on the name, format and folder of documents. */
 function matches(sql: Sql, { name, type, folder }: DocumentFilters): SqlFragment {
   return sql`
     ${name === undefined ? sql`` : sql`AND ${isNamed(sql, name)}`}
@@ -75,14 +75,14 @@ function matches(sql: Sql, { name, type, folder }: DocumentFilters): SqlFragment
     ${folder === undefined ? sql`` : sql`AND starts_with(source_path, ${`${folder}/`})`}`;
 }
 
-/** Build the condition that a document has a text in its file name or source path, in any case. */
+/** Build the condition that a document has a text in its file name or source path, ignoring case. */
 function isNamed(sql: Sql, name: string): SqlFragment {
   return sql`(strpos(lower(file_name), lower(${name})) > 0 OR strpos(lower(source_path), lower(${name})) > 0)`;
 }
 
 interface Position {
   readonly id: string;
-  /** Value of the order; unused for the order of uploads. */
+  /** Sort value; unused when sorting by upload order. */
   readonly value: string;
 }
 
@@ -105,19 +105,19 @@ function readCursor(sort: DocumentSort, cursor: string): Position {
       )
         return { id, value };
     } catch {
-      // It is no cursor.
+      // Not a cursor.
     }
   }
   throw invalidRequest('cursor: must be the next_cursor of an earlier page with the same sort', 'cursor');
 }
 
-/** Return true if PostgreSQL can read the value of a cursor, which a client may have made up. */
+/** Return true if PostgreSQL can parse a cursor's value, which a client may have made up. */
 function isValue(sort: DocumentSort, value: string): boolean {
   if (sort !== 'name') return /^\d{1,18}$/.test(value);
   return !value.includes('\0') && value.isWellFormed();
 }
 
-/** Find documents of any bucket by a part of their names, or by their ids, newest first. */
+/** Find documents in any bucket by a part of their names, or by id, newest first. */
 export async function findDocumentRows(sql: Sql, caller: Caller, query: FindDocumentsQuery): Promise<DocumentView[]> {
   const { name, ids } = query;
   const rows = await sql`
@@ -130,7 +130,7 @@ export async function findDocumentRows(sql: Sql, caller: Caller, query: FindDocu
   return rows.map((row) => toDocument(row));
 }
 
-/** Count the documents of a bucket that the caller may see by the folders below `folder`, and by format. */
+/** Count the documents of a bucket that the caller may see, by subfolder of `folder` and by format. */
 export async function countContents(
   sql: Sql,
   caller: Caller,

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** Place in a chunk from which its text has this page and these headings. */
+/** Position in a chunk from which its text has this page and these headings. */
 export const ChunkPlace = z.object({
   start: z.int().describe('first character in the extracted text'),
   page: z.int().nullable(),

@@ -4,7 +4,7 @@ import type { DocumentView } from './schema.ts';
 import { lastJobColumns, toDocument } from './store.ts';
 import { visibleTo } from './visibility.ts';
 
-/** Find the documents of a bucket by a name: an id, else a source path, else a file name; newest first. */
+/** Find the documents of a bucket by id, else by source path, else by file name; newest first. */
 export async function findNamedDocuments(
   sql: Sql,
   caller: Caller,
@@ -23,7 +23,7 @@ export async function findNamedDocuments(
   return rows.map((row) => toDocument(row));
 }
 
-/** Find the newest jobs of these documents, by document. */
+/** Find the newest job of each document, by document id. */
 export async function findLastJobs(sql: Sql, orgId: string, ids: readonly string[]): Promise<Map<string, string>> {
   const rows = await sql`
     SELECT DISTINCT ON (document_id) document_id, id FROM jobs

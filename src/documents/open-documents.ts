@@ -8,13 +8,13 @@ import { sweepOrphans } from './sweep-orphans.ts';
 const ORPHANS_EVERY_MS = 6 * 3_600_000;
 const ORPHANS_AGE_MS = 3_600_000;
 
-/** Removal of documents and of their files and chunks. */
+/** Removal of documents, including their files and chunks. */
 export interface Documents {
-  /** Context of removals, for the jobs of hard deletes. */
+  /** Context of removals, for hard delete jobs. */
   readonly removal: RemovalContext;
   /** Remove everything that is marked as deleted now. */
   purge(signal: AbortSignal): Promise<void>;
-  /** Like `purge`, but remove the text from the files of small indexes now instead of within a minute. */
+  /** Like `purge`, but erase the text from small index files now instead of within a minute. */
   purgeWithText(signal: AbortSignal): Promise<void>;
   readonly chores: (everyMs: number) => readonly Chore[];
 }
@@ -33,7 +33,7 @@ export function openDocuments(context: {
     removal,
     purge,
     async purgeWithText(signal) {
-      // Remove text that other removals left, even if one bucket fails.
+      // Erase text that other removals left, even if one bucket fails.
       const failure = await purge(signal).then(
         () => null,
         (error: unknown) => ({ error }),

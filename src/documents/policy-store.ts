@@ -3,15 +3,15 @@ import type { Sql } from '../platform/postgres.ts';
 import type { BucketPolicy } from './schema.ts';
 import { COMMON_SCOPE, visibleTo } from './visibility.ts';
 
-/** Number of documents of a bucket that exceed its policy. */
+/** Number of documents that exceed their bucket's policy. */
 export interface BeyondPolicy {
-  /** Documents whose privacy level is above the bucket's. */
+  /** Documents with a privacy level above the bucket's. */
   readonly aboveLevel: number;
-  /** Documents of a department that the bucket does not list. */
+  /** Documents with a department that the bucket doesn't list. */
   readonly otherDepartments: number;
 }
 
-/** Count documents beyond a policy that the caller may see. */
+/** Count the documents beyond a policy that the caller may see. */
 export async function countBeyondPolicy(
   sql: Sql,
   caller: Caller,
@@ -29,11 +29,11 @@ export async function countBeyondPolicy(
 
 export interface MadePrivate {
   readonly all: number;
-  /** Number of them that the caller may see. */
+  /** Number of those that the caller may see. */
   readonly visible: number;
 }
 
-/** Make all documents private that the policy does not allow to be public. */
+/** Make private all documents that the policy doesn't allow to be public. */
 export async function withdrawPublic(
   sql: Sql,
   caller: Caller,

@@ -7,8 +7,8 @@ import { type BucketUser, findBucket } from './store.ts';
 const BUCKETS_MAX = 1_000;
 
 /**
- * Cache of buckets as last read, by the name or id of the lookup. They may have changed, been deleted or been renamed
- * since, so use them only in statements that check this.
+ * Cache of recently read buckets, by the name or id used for the lookup. An entry may be outdated, deleted or renamed,
+ * so use it only in statements that check for this.
  */
 export class RecentBuckets {
   readonly #byRef = new LRUCache<string, BucketView>({ max: BUCKETS_MAX });

@@ -9,16 +9,16 @@ import { BucketFaults } from './bucket-faults.ts';
 import type { MarkedDocument } from './deletion-store.ts';
 import * as store from './deletion-store.ts';
 
-/** Maximum number of documents to remove in one step. */
+/** Maximum number of documents to remove per step. */
 const BATCH_DOCUMENTS = 200;
 
-/** Idempotent operations of the search index that remove documents. */
+/** Idempotent index operations for removing documents. */
 export interface IndexRemoval {
   /**
-   * Remove every chunk of these documents. Searches stop finding them, but the index keeps their bytes until a rewrite.
+   * Remove all chunks of these documents. Searches stop finding them, but the index keeps their bytes until a rewrite.
    */
   dropDocuments(bucketId: string, documentIds: readonly string[], signal: AbortSignal): Promise<void>;
-  /** Rewrite the index of a bucket, so that the bytes of removed chunks leave the storage. */
+  /** Rewrite a bucket's index, which erases the bytes of removed chunks from the storage. */
   expunge(bucketId: string, signal: AbortSignal): Promise<void>;
   /** Rewrite small indexes that keep bytes of removed chunks. A chore rewrites large ones ten minutes later. */
   expungeSmall(signal: AbortSignal): Promise<void>;
@@ -30,7 +30,7 @@ export interface RemovalContext {
   readonly objects: Objects;
   readonly index: IndexRemoval;
   readonly logger: Logger;
-  /** Erase data of other domains about removed documents, in the transaction that removes their rows. */
+  /** Erase other domains' data about removed documents, in the transaction that deletes their rows. */
   readonly erase: (tx: Sql, orgId: string, documentIds: readonly string[]) => Promise<void>;
 }
 
@@ -40,7 +40,7 @@ export interface RemovalContext {
  * several processes at once.
  *
  * @param documents documents of one bucket
- * @param options.expunges rewrite the index before removing files, so that it keeps none of their text
+ * @param options.expunges true to rewrite the index before removing files, so that it keeps none of their text
  * @param options.onBatch called after each step
  */
 export async function removeMarked(
@@ -76,7 +76,7 @@ async function forgetDocuments({ sql, erase }: RemovalContext, documents: readon
   const { orgId, bucketId } = documents[0] as MarkedDocument;
   const ids = documents.map(({ id }) => id);
   await sql.begin(async (tx) => {
-    // Lock jobs before documents, in the same order as a job that finishes.
+    // Lock jobs before documents, in the same order as a finishing job.
     const access = await store.readAccessFields(tx, orgId, ids);
     await forgetDocumentsOfJobs(tx, orgId, ids, access);
     await keepAccessInBucketJobs(tx, orgId, bucketId, Object.values(access));
@@ -88,8 +88,8 @@ async function forgetDocuments({ sql, erase }: RemovalContext, documents: readon
 }
 
 /**
- * Remove the documents and buckets of all organizations that are marked as deleted, except documents of an unfinished
- * hard delete. A failing bucket does not stop the others.
+ * Remove all documents and buckets marked as deleted in all organizations, except documents of an unfinished hard
+ * delete. A failing bucket doesn't stop the others.
  *
  * @returns number of removed documents
  * @throws the error of the first failed bucket, once the others are done
@@ -108,7 +108,7 @@ export async function purgeDeleted(context: RemovalContext, signal: AbortSignal)
     const plain = marked.filter((document) => document.hardDeleteJobId === null);
     for (const [bucketId, documents] of Map.groupBy(plain, (document) => document.bucketId))
       await remove(bucketId, documents, false);
-    // Documents of a failed hard delete must be expunged, too, all of one job at once.
+    // Documents of a failed hard delete must be expunged too, all of one job at once.
     for (const [jobId, [first]] of Map.groupBy(marked, (document) => document.hardDeleteJobId)) {
       if (jobId === null) continue;
       const { orgId, bucketId } = first as MarkedDocument;

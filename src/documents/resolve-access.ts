@@ -3,7 +3,7 @@ import type { Sql } from '../platform/postgres.ts';
 import type { AccessInput } from './access-list.ts';
 
 /**
- * Find the users of a change by id or email, and its groups by name in any case. Return them as access lists hold them.
+ * Resolve the users of a change by id or email, and its groups by name in any case, to the form of access lists.
  *
  * @throws AppError `user_unknown`, `group_unknown` (400)
  */

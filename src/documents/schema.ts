@@ -9,7 +9,7 @@ const timestamp = z.iso.datetime();
 
 export const CLASSIFICATIONS = ['internal', 'public', 'restricted', 'confidential'] as const;
 
-/** Name of a bucket, as operators and scripts type it. Ids start with `bkt_`, so names must not. */
+/** Bucket name, as typed by operators and scripts. Must not start with `bkt_`, the prefix of ids. */
 export const BucketName = z
   .string()
   .regex(
@@ -40,7 +40,7 @@ export const CreateBucket = z.object({
   engine: Engine.default('lance').describe('engine of the search index; milvus needs the setting index.milvus'),
 });
 
-/** `PATCH /v1/buckets/{bucket}`; omitted fields stay as they are. */
+/** Body of `PATCH /v1/buckets/{bucket}`; omitted fields stay unchanged. */
 export const EditBucket = z.object({
   name: BucketName.optional(),
   policy: z
@@ -68,11 +68,11 @@ export const BucketView = z
   .meta({ id: 'Bucket' });
 export type BucketView = z.output<typeof BucketView>;
 
-/** A bucket after an edit, with warnings about documents that exceed its policy. */
+/** Edited bucket, with warnings about documents that exceed its policy. */
 export const EditedBucket = BucketView.extend({ warnings: z.array(z.string()) }).meta({ id: 'EditedBucket' });
 export type EditedBucket = z.output<typeof EditedBucket>;
 
-/** Reference to a bucket in the body of a request. */
+/** Reference to a bucket in a request body. */
 export const BucketRef = z
   .string()
   .min(1)
@@ -81,7 +81,7 @@ export const BucketRef = z
   .regex(/^[^\u0000]*$/, 'must not contain U+0000')
   .describe('id or name');
 
-/** Ids of collections start with `col_`, so names must not. */
+/** Body of a new collection. Its name must not start with `col_`, the prefix of ids. */
 export const CreateCollection = z.object({
   name: z
     .string()
@@ -100,15 +100,15 @@ export type CollectionView = z.output<typeof CollectionView>;
 export const DOCUMENT_STATUSES = ['queued', 'processing', 'ready', 'failed', 'deleting'] as const;
 export type DocumentStatus = (typeof DOCUMENT_STATUSES)[number];
 
-/** Accept `true` and `false`, or their text in a multipart field. */
+/** Build a schema that accepts `true` and `false`, or their text in a multipart field. */
 export function formBoolean<T extends z.ZodType>(schema: T) {
   return z.preprocess((value) => (value === 'true' || value === 'false' ? value === 'true' : value), schema);
 }
 
-/** Default of `chunk_overlap`, at most half of `chunk_size`. */
+/** Default of `chunk_overlap`; at most half of `chunk_size`. */
 const OVERLAP_TOKENS = 60;
 
-/** Options of an ingest in a request. `completeOptions` adds the overlap. */
+/** Ingest options in a request. `completeOptions` adds the overlap. */
 export const IngestFields = z.object({
   ocr_strategy: z.enum(['auto', 'never', 'always']).default('auto'),
   chunk_size: textInteger(z.int().min(64).max(4000).default(400).describe('tokens a chunk')),
@@ -124,13 +124,13 @@ export const IngestFields = z.object({
 });
 export type IngestFields = z.output<typeof IngestFields>;
 
-/** Return true if the overlap is at most half of the chunk. */
+/** Return true if the overlap is at most half of the chunk size. */
 export function overlapFits({ chunk_size: size, chunk_overlap: overlap = 0 }: IngestFields): boolean {
   return overlap <= size / 2;
 }
 export const OVERLAP_RULE = { path: ['chunk_overlap'], message: 'must be at most half of chunk_size' } as const;
 
-/** Select the options of an ingest, and fill in defaults that depend on other options. */
+/** Select the ingest options, and fill in defaults that depend on other options. */
 export function completeOptions({ ocr_strategy, chunk_size, chunk_overlap }: IngestFields) {
   return {
     ocr_strategy,
@@ -139,7 +139,7 @@ export function completeOptions({ ocr_strategy, chunk_size, chunk_overlap }: Ing
   };
 }
 
-// `refine` changes the object that it gets.
+// `refine` changes the object that it receives.
 export const IngestOptions = IngestFields.refine(overlapFits, {
   ...OVERLAP_RULE,
   path: [...OVERLAP_RULE.path],
@@ -185,11 +185,11 @@ export const DocumentView = z
   .meta({ id: 'Document' });
 export type DocumentView = z.output<typeof DocumentView>;
 
-/** Fields by which a list of documents is ordered; `created` is the order of their uploads. */
+/** Sort fields of a document list; `created` is the upload order. */
 export const DOCUMENT_SORTS = ['created', 'changed', 'name', 'size'] as const;
 export type DocumentSort = (typeof DOCUMENT_SORTS)[number];
 
-/** An empty parameter of a query counts as absent. */
+/** Text filter in a query. An empty parameter counts as absent. */
 const textFilter = (max: number) =>
   z
     .string()
@@ -200,7 +200,7 @@ const textFilter = (max: number) =>
 
 const NAME_CHARS_MAX = 200;
 const FOLDER_CHARS_MAX = 4_096;
-/** Characters of a cursor, which holds the position of a row: its id and a name of up to 4 bytes a character. */
+/** Maximum length of a cursor, which holds an id and a name of up to 4 bytes per character. */
 const CURSOR_CHARS_MAX = 8_192;
 
 export const FolderFilter = textFilter(FOLDER_CHARS_MAX).describe('folder of the source path, such as `reports/2026`');
@@ -247,7 +247,7 @@ export const FindDocumentsQuery = z
   .refine(({ name, ids }) => (name === undefined) !== (ids === undefined), 'give either name or ids');
 export type FindDocumentsQuery = z.output<typeof FindDocumentsQuery>;
 
-/** Folders of source paths, and formats, of the documents of a bucket that the caller may see. */
+/** Folders and formats of a bucket's documents that the caller may see. */
 export const BucketContents = z
   .object({
     object: z.literal('bucket.contents'),

@@ -25,12 +25,12 @@ interface NamePage {
   readonly after?: string | undefined;
 }
 
-/** List an organization's buckets by name, all without `page`. `document_count` counts visible documents. */
+/** List an organization's buckets by name; without `page`, all of them. `document_count` counts visible documents. */
 export async function listBuckets(sql: Sql, caller: Caller, page?: NamePage): Promise<BucketView[]> {
   const rows = await sql`
     SELECT * FROM buckets WHERE ${bucketsOf(sql, caller)} ${afterName(sql, page)}`;
-  // Count them together, by ids that the planner sees. Otherwise it reads all documents for each bucket if one has most
-  // of them.
+  // Count all buckets in one query, with ids that the planner sees. Otherwise, if one bucket has most of the documents,
+  // it reads all documents for each bucket.
   const counted = await sql`
     SELECT bucket_id, count(*)::int AS documents FROM documents
     WHERE bucket_id = ANY(${sql.array(rows.map((row) => row['id'] as string))}::text[]) AND ${visibleTo(sql, caller)}
@@ -75,7 +75,7 @@ export async function findBucket(sql: Sql, caller: BucketUser, ref: string): Pro
   return toBucket(row as Row);
 }
 
-/** Caller as far as it determines which buckets exist for it. */
+/** Caller fields that determine which buckets exist for it. */
 export type BucketUser = Pick<Caller, 'orgId' | 'limits'>;
 
 /** Build the condition that a row of `buckets` exists for a caller. */
@@ -86,7 +86,7 @@ export function bucketsOf(sql: Sql, { orgId, limits }: BucketUser): SqlFragment 
     ${allowed === undefined ? sql`` : sql`AND buckets.id = ANY(${sql.array([...allowed])}::text[])`}`;
 }
 
-/** Build the condition that a row of `buckets` exists for a caller, and has this id or name. */
+/** Build the condition that a row of `buckets` exists for a caller and has this id or name. */
 export function bucketNamed(sql: Sql, caller: BucketUser, ref: string): SqlFragment {
   return sql`${bucketsOf(sql, caller)} AND (buckets.id = ${ref} OR buckets.name = ${ref})`;
 }
@@ -122,7 +122,7 @@ export async function findCollection(sql: Sql, orgId: string, bucketId: string, 
 }
 
 /**
- * Keep a bucket and its policy from changing until the transaction ends.
+ * Lock a bucket and its policy against changes until the transaction ends.
  *
  * @throws AppError `bucket_not_found` (404) if it is deleted or being deleted
  */
@@ -134,7 +134,7 @@ export async function lockBucketPolicy(sql: Sql, orgId: string, bucketId: string
   return toBucket(row as Row);
 }
 
-/** Lock a bucket for a change until the transaction ends. @throws as `lockBucketPolicy` */
+/** Lock a bucket for an update until the transaction ends. @throws as `lockBucketPolicy` */
 export async function lockBucket(sql: Sql, orgId: string, bucketId: string): Promise<BucketView> {
   const [row] = await sql`
     SELECT * FROM buckets WHERE org_id = ${orgId} AND id = ${bucketId} AND deleting_at IS NULL FOR NO KEY UPDATE`;
@@ -153,26 +153,24 @@ export async function updateBucket(
   return toBucket(row as Row);
 }
 
-/** Serialise uploads of the same bytes into one bucket until the transaction ends. */
+/** Serialise uploads of the same bytes to a bucket until the transaction ends. */
 export async function lockContent(sql: Sql, bucketId: string, sha256: Buffer): Promise<void> {
   await sql`SELECT pg_advisory_xact_lock(hashtextextended(${contentLock(bucketId, sha256)}, 0))`;
 }
 
-/** Return the name of the advisory lock of uploads of the same bytes into one bucket. */
+/** Return the advisory lock name for uploads of the same bytes to a bucket. */
 export function contentLock(bucketId: string, sha256: Buffer): string {
   return `${bucketId}/${sha256.toString('hex')}`;
 }
 
-/**
- * Sum the bytes of all documents of an organization. Other callers of this function wait until the transaction ends.
- */
+/** Sum the bytes of an organization's documents. Other callers of this function wait until the transaction ends. */
 export async function lockStoredBytes(tx: Sql, orgId: string): Promise<number> {
   await tx`SELECT pg_advisory_xact_lock(hashtextextended(${`${orgId}/stored bytes`}, 0))`;
   const [row] = await tx`SELECT coalesce(sum(size_bytes), 0)::text AS bytes FROM documents WHERE org_id = ${orgId}`;
   return Number(row?.['bytes']);
 }
 
-/** Find the oldest document of the bucket with these bytes that the caller may see and that has not failed. */
+/** Find the bucket's oldest document with these bytes that the caller may see and that has not failed. */
 export async function findByContent(
   sql: Sql,
   caller: Caller,
@@ -194,7 +192,7 @@ export async function findByContent(
   };
 }
 
-/** Build the condition that the caller sees a document and it has not failed, so its bytes need no upload. */
+/** Build the condition that the caller sees a document that has not failed, so its bytes need no new upload. */
 export function isKept(sql: Sql, caller: Caller): SqlFragment {
   return sql`documents.org_id = ${caller.orgId} AND documents.status <> 'failed' AND ${visibleTo(sql, caller)}`;
 }
@@ -204,7 +202,7 @@ export function lastJobOf(sql: Sql): SqlFragment {
   return sql`(SELECT j.id FROM jobs j WHERE j.document_id = documents.id ORDER BY j.created_at DESC, j.id DESC LIMIT 1)`;
 }
 
-/** Select the id of the newest job of a document, and the category of its failure if the document has an error. */
+/** Select the id of a document's newest job, and the category of its failure if the document has an error. */
 export function lastJobColumns(sql: Sql): SqlFragment {
   return sql`${lastJobOf(sql)} AS job_id,
     CASE WHEN documents.error_message IS NOT NULL THEN (
@@ -213,7 +211,7 @@ export function lastJobColumns(sql: Sql): SqlFragment {
 }
 
 /**
- * @param bucketId null: any bucket of the organization
+ * @param bucketId null for any bucket of the organization
  * @throws AppError `document_not_found` (404)
  */
 export async function findDocument(
@@ -231,14 +229,14 @@ export async function findDocument(
   return toDocument(row as Row);
 }
 
-/** Return true if a bucket has a document that the caller may not read. */
+/** Return true if a bucket contains a document that the caller may not read. */
 export async function holdsHidden(sql: Sql, caller: Caller, bucketId: string): Promise<boolean> {
   if (readsEverything(caller)) return false;
   const [row] = await sql`SELECT ${hidesFrom(sql, caller, { orgId: caller.orgId, id: bucketId })} AS hides`;
   return row?.['hides'] === true;
 }
 
-/** Return those buckets that have documents which the caller may not read. */
+/** Return those of the buckets that contain documents that the caller may not read. */
 export async function filterHiding(sql: Sql, caller: Caller, bucketIds: readonly string[]): Promise<Set<string>> {
   if (readsEverything(caller) || bucketIds.length === 0) return new Set();
   const rows = await sql`
@@ -247,7 +245,7 @@ export async function filterHiding(sql: Sql, caller: Caller, bucketIds: readonly
   return new Set(rows.map((row) => row['id'] as string));
 }
 
-/** Return those ids that belong to existing documents, of any organization. */
+/** Return the ids that belong to existing documents of any organization. */
 export async function findExistingDocuments(sql: Sql, ids: readonly string[]): Promise<Set<string>> {
   const rows = await sql`SELECT id FROM documents WHERE id = ANY(${sql.array([...ids])}::text[])`;
   return new Set(rows.map((row) => row['id'] as string));

@@ -6,10 +6,10 @@ import { findExistingDocuments } from './store.ts';
 const BATCH_MAX = 500;
 
 /**
- * Remove stored files without a document: from uploads that were killed before inserting the row, and from ingest
- * attempts during which the document was deleted. Keep younger files, since their row may still be inserted.
+ * Delete stored files without a document: from uploads killed before inserting the row, and from ingest attempts whose
+ * document was deleted meanwhile. Keep recent files, whose row may still be inserted.
  *
- * @returns number of documents whose files were removed
+ * @returns number of documents whose files were deleted
  */
 export async function sweepOrphans(
   sql: Sql,

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 
-/** Bounds of user metadata (contract 2.7). */
+/** Limits of user metadata (contract 2.7). */
 export const METADATA_LIMITS = { jsonBytes: 4096, keys: 32, keyLength: 64, valueLength: 512 } as const;
 
-/** Keys that ingest and search write themselves (contract 2.7). */
+/** Keys that only ingest and search may write (contract 2.7). */
 export const PIPELINE_RESERVED_KEYS = [
   ...['chunk_id', 'document_id', 'doc_id', 'bucket_id', 'ingest_job_id'],
   ...['s3_chunk', 'source_path', 'file_name', 'file_type', 'source_kind', 'source_connection_id', 'source_row_id'],
@@ -38,36 +38,36 @@ RESERVED.delete('scope');
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the expression finds control characters
 const CONTROL = /[\u0000-\u001f\u007f-\u009f]/;
 
-/** Stored metadata: scalar values in their string form. */
+/** Stored metadata: scalar values as strings. */
 export const UserMetadata = z.record(z.string(), z.string());
 export type UserMetadata = z.output<typeof UserMetadata>;
 
-/** Return true if a text has more than `max` Unicode characters. One outside the BMP counts as one. */
+/** Return true if a text has more than `max` code points. */
 export function isLonger(text: string, max: number): boolean {
   return text.length > max && (text.length > 2 * max || Array.from(text).length > max);
 }
 
-/** Rule for numbers that JSON readers round, so that another number would be stored or searched for. */
+/** Reason to refuse integers that JSON readers round, which would store or find another number. */
 export const ROUNDED_RULE = 'is an integer beyond 2^53, which JSON numbers round; send it as a string';
 
-/** Return true for an integer that may be a rounded one. */
+/** Return true for an integer that may have been rounded. */
 export function isRounded(value: unknown): boolean {
   return typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value);
 }
 
-/** JSON Schema of the numbers that are not refused as rounded. */
+/** JSON Schema of numbers that aren't refused as rounded. */
 export const EXACT_NUMBER = { type: 'number', minimum: -Number.MAX_SAFE_INTEGER, maximum: Number.MAX_SAFE_INTEGER };
 
-/** Return true for a key of the service, in any case, since readers could mistake `Schift.x` for `schift.x`. */
+/** Return true for a reserved key prefix in any case, since readers could confuse `Schift.x` and `schift.x`. */
 function hasReservedPrefix(key: string): boolean {
   return RESERVED_PREFIXES.some((prefix) => key.toLowerCase().startsWith(prefix));
 }
 
-/** Return the reason why callers cannot use this metadata key, or null. */
+/** Return the reason why callers can't use this metadata key, or null. */
 export function userKeyFault(key: string): string | null {
   if (!/^[A-Za-z0-9_.-]+$/.test(key)) return 'key may only have A-Z a-z 0-9 _ . -';
   if (key.length > METADATA_LIMITS.keyLength) return `key is longer than ${METADATA_LIMITS.keyLength}`;
-  // Refuse `__proto__`, which JavaScript objects would lose silently.
+  // Refuse `__proto__`, which JavaScript objects would silently drop.
   if (RESERVED.has(key) || key === '__proto__' || hasReservedPrefix(key)) {
     return 'key is reserved by the service; see GET /v1/metadata/reserved-keys';
   }
@@ -75,8 +75,8 @@ export function userKeyFault(key: string): string | null {
 }
 
 /**
- * Return the reason why a document cannot hold the merged metadata of an edit, or null. Metadata that already exceeds
- * the limits, from an earlier version, may become smaller.
+ * Return the reason why a document can't store the merged metadata of an edit, or null. Metadata that already exceeds
+ * the limits, from an earlier release, may shrink.
  */
 export function mergedMetadataFault(merged: UserMetadata, before: UserMetadata): string | null {
   const { jsonBytes, keys } = METADATA_LIMITS;
@@ -92,14 +92,14 @@ function bytesOf(metadata: UserMetadata): number {
   return Buffer.byteLength(JSON.stringify(metadata));
 }
 
-/** JSON Schema of the keys of user metadata. */
+/** JSON Schema of user metadata keys. */
 export const USER_KEY_SHAPE = {
   pattern: '^[A-Za-z0-9_.-]+$',
   maxLength: METADATA_LIMITS.keyLength,
   not: { anyOf: [{ enum: [...RESERVED, '__proto__'] }, { pattern: '^[Ss][Cc][Hh][Ii][Ff][Tt]\\.' }] },
 };
 
-/** JSON Schemas of the values of user metadata. */
+/** JSON Schemas of user metadata values. */
 export const USER_SCALARS = [
   { type: 'string', maxLength: METADATA_LIMITS.valueLength, pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f]*$' },
   EXACT_NUMBER,
@@ -107,8 +107,8 @@ export const USER_SCALARS = [
 ] as const;
 
 /**
- * Metadata as a caller sends it. Scalars become strings in NFC. `null` removes a key in an edit and is dropped at
- * upload. Only this schema checks the rules of contract 2.7.
+ * Metadata as sent by a caller. Scalars become NFC strings. `null` removes a key in an edit and is dropped at upload.
+ * Only this schema checks the rules of contract 2.7.
  */
 export const UserMetadataInput = z
   .record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()]))

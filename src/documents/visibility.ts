@@ -3,15 +3,15 @@ import { isOrgAdminRole } from '../access/roles.ts';
 import type { Sql, SqlFragment } from '../platform/postgres.ts';
 import { type AccessList, accessEntriesOf } from './access-list.ts';
 
-/** Department of every caller, as the `scope` of a document. */
+/** `scope` of a document that is open to every department. */
 export const COMMON_SCOPE = 'common';
 
 /** Classifications of documents that no caller outside the organization may read. */
 const INSIDE_CLASSIFICATIONS = ['restricted', 'confidential'];
 
 /**
- * Scopes that do not let a key read documents, alone or together: it embeds, sends, or administers callers. Every key
- * has at least one scope. The reader of a link, who has none, reads what its maker may.
+ * Scopes that alone or together don't allow a key to read documents: it embeds, sends, or administers callers. Every
+ * key has at least one scope. The reader of a link has none, and reads whatever its creator may.
  */
 const SCOPES_WITHOUT_READING: ReadonlySet<Scope> = new Set([
   'embed',
@@ -24,19 +24,19 @@ const SCOPES_WITHOUT_READING: ReadonlySet<Scope> = new Set([
   'groups:manage',
 ]);
 
-/** Level of a caller who may read no document. */
+/** Level of a caller who may not read any document. */
 const NO_LEVEL = 0;
 
 /** Highest privacy level of a document (contract 2.7). */
 const LEVEL_MAX = 10;
 
-/** Fields of a caller that determine which documents it may read. */
+/** Caller fields that determine which documents it may read. */
 export type Reader = Pick<
   Caller,
   'authLevel' | 'role' | 'department' | 'scopes' | 'outside' | 'limits' | 'userId' | 'groups'
 >;
 
-/** Fields of a document that determine who may read it. */
+/** Document fields that determine who may read it. */
 export interface ReadableFields {
   readonly privacy_level: number;
   readonly scope: string | null;
@@ -50,16 +50,16 @@ const HINDRANCES = ['level', 'department', 'classification', 'not_public', 'not_
 export type Hindrance = (typeof HINDRANCES)[number];
 
 /**
- * Rule for the documents that a caller may read, as data. The SQL condition and the check of one document both come
- * from it, so that they cannot differ.
+ * Rule for the documents that a caller may read, as data. Both the SQL condition and the check of a single document
+ * derive from it, so they can't diverge.
  */
 interface ReadRule {
   readonly levelMax: number;
-  /** Departments whose documents the caller may read, besides documents without one; null for all departments. */
+  /** Readable departments, in addition to documents without one; null for all departments. */
   readonly scopes: readonly string[] | null;
   readonly classificationsNot: readonly string[];
   readonly publicOnly: boolean;
-  /** Entries of access lists that name the caller, in order; null if lists do not limit the caller. */
+  /** Access list entries that match the caller, in order; null if lists don't limit the caller. */
   readonly listedAs: ReadonlySet<string> | null;
 }
 
@@ -78,17 +78,17 @@ function readsDocuments({ scopes }: Reader): boolean {
   return scopes.size === 0 || [...scopes].some((scope) => !SCOPES_WITHOUT_READING.has(scope));
 }
 
-/** Return true if the caller may read documents of every department and access list, which only administrators may. */
+/** Return true if the caller may read documents of every department and access list, as only administrators may. */
 export function readsEveryScope(reader: Reader): boolean {
   return isOrgAdminRole(reader.role) || reader.scopes.has('platform_admin');
 }
 
-/** Find the first reason why a caller may not read a document with these fields, or return null. */
+/** Return the first reason why a caller may not read a document with these fields, or null. */
 export function hindranceOf(reader: Reader, document: ReadableFields): Hindrance | null {
   return findHindrance(ruleOf(reader), document);
 }
 
-/** Find all reasons why a caller may not read a document with these fields. */
+/** Return all reasons why a caller may not read a document with these fields. */
 export function hindrancesOf(reader: Reader, document: ReadableFields): Hindrance[] {
   const rule = ruleOf(reader);
   return HINDRANCES.filter((hindrance) => HINDERS[hindrance](rule, document));
@@ -111,19 +111,19 @@ function isListedAs(listedAs: ReadRule['listedAs'], list: AccessList | null): bo
   return listedAs === null || list === null || list.some((entry) => listedAs.has(entry));
 }
 
-/** Return true if an access list lets the caller read a document. Null is no list. */
+/** Return true if an access list lets the caller read a document. Null means no list. */
 export function isListed(reader: Reader, list: AccessList | null): boolean {
   return isListedAs(ruleOf(reader).listedAs, list);
 }
 
-/** Test for the documents that a caller may read. */
+/** Predicate for the documents that a caller may read. */
 export interface ReadTest {
-  /** Text that is equal for tests that allow the same documents. */
+  /** Key that is equal for predicates that allow the same documents. */
   readonly key: string;
   allows(document: ReadableFields): boolean;
 }
 
-/** Return a text that is equal exactly for callers who may read the same documents of their organization. */
+/** Return a key that is equal exactly for callers who may read the same documents of their organization. */
 export function readKeyOf(reader: Reader): string {
   return keyOf(ruleOf(reader));
 }
@@ -133,9 +133,9 @@ function keyOf({ listedAs, ...others }: ReadRule): string {
 }
 
 /**
- * Make a test for the documents that a caller may read.
+ * Build the predicate for the documents that a caller may read.
  *
- * @param isUsed tells which entries access lists have; the others do not count, so that more callers have equal tests
+ * @param isUsed returns true for entries in access lists; others don't count, so that more callers share a predicate
  */
 export function readTestOf(reader: Reader, isUsed: (entry: string) => boolean): ReadTest {
   const { listedAs, ...others } = ruleOf(reader);
@@ -166,14 +166,14 @@ export function readableBy(sql: Sql, caller: Reader, table = 'documents'): SqlFr
     ${listedAs === null ? sql`` : sql`AND (${row}.access_list IS NULL OR ${row}.access_list && ${sql.array([...listedAs])}::text[])`}`;
 }
 
-/** Build the condition of every read of documents: the caller may read it, and it is not being deleted. */
+/** Build the condition for every read of documents: the caller may read the row, and it is not being deleted. */
 export function visibleTo(sql: Sql, caller: Reader, table = 'documents'): SqlFragment {
   const row = sql(table);
   return sql`
     ${row}.status <> 'deleting' AND ${inAllowedBucket(sql, caller, sql`${row}.bucket_id`)} AND ${readableBy(sql, caller, table)}`;
 }
 
-/** Build the condition that the limits of a caller's key allow the bucket of a row. */
+/** Build the condition that the limits of a caller's key allow the row's bucket. */
 function inAllowedBucket(sql: Sql, { limits }: Pick<Reader, 'limits'>, bucketId: SqlFragment): SqlFragment {
   return limits?.buckets === undefined ? sql`true` : sql`${bucketId} = ANY(${sql.array([...limits.buckets])}::text[])`;
 }
@@ -192,9 +192,9 @@ export function readsEverything(reader: Reader): boolean {
 }
 
 /**
- * Build an SQL expression that is true if a bucket has a document that the caller may not read. It is the opposite of
- * `readableBy`, in parts that an index can answer. A document that is being deleted counts until it is gone, because
- * the index holds it until then.
+ * Build an SQL expression that is true if a bucket has a document that the caller may not read. It is the negation of
+ * `readableBy`, in parts that an index can answer. A document that is being deleted counts until it is gone, since the
+ * index contains it until then.
  *
  * @param bucket ids, or columns of the surrounding query
  */
@@ -208,8 +208,8 @@ export function hidesFrom(
   const exists = (condition: SqlFragment) => sql`
     EXISTS (SELECT 1 FROM documents WHERE ${isInBucket} AND ${condition})`;
   // The highest level is the first entry of an index, whatever level PostgreSQL expects. A prepared statement with
-  // `privacy_level > $1` would be planned again each time, which takes longer than running it. So would one without
-  // `scope IS NOT NULL`, since PostgreSQL otherwise uses an index without nulls only for the values of a list.
+  // `privacy_level > $1` would be replanned each time, which takes longer than running it. So would one without `scope
+  // IS NOT NULL`, since PostgreSQL otherwise uses an index without nulls only for the values of a list.
   return sql`(
     coalesce((SELECT documents.privacy_level FROM documents WHERE ${isInBucket}
               ORDER BY documents.privacy_level DESC LIMIT 1) > ${levelMax}, false)
@@ -220,9 +220,9 @@ export function hidesFrom(
 }
 
 /**
- * Build the condition on a row of `jobs` that the caller may read its document, or could until its removal, because the
- * job contains the document's name and metadata. The caller must also see the source of a synchronisation. Another job
- * of a whole bucket contains counts and costs of all its documents, so none of them may be hidden, now or at its
+ * Build the condition on a row of `jobs` that the caller may read its document, or could until its removal, since the
+ * job contains the document's name and metadata. For a synchronisation, the caller must also see the source. Any other
+ * job of a whole bucket contains counts and costs of all documents, so none of them may be hidden, now or at its
  * removal.
  */
 export function jobVisibleTo(sql: Sql, caller: Caller): SqlFragment {
@@ -257,7 +257,7 @@ function hidRemoved(sql: Sql, caller: Caller): SqlFragment {
     WHERE (${readableBy(sql, caller, 'removed')}) IS NOT TRUE)`;
 }
 
-/** Return true if the caller sees sources of every owner: administrators, and keys that manage sources. */
+/** Return true if the caller sees the sources of every owner, as administrators do, and keys that manage sources. */
 function seesEveryOwner({ role, scopes }: Caller): boolean {
   return isOrgAdminRole(role) || scopes.has('platform_admin') || scopes.has('sources:manage');
 }
@@ -281,8 +281,8 @@ export function sourceVisibleTo(sql: Sql, caller: Caller): SqlFragment {
 }
 
 /**
- * Build the condition that a row of `jobs` is no synchronisation of a hidden source. The job of a deleted source is
- * visible to those who see the sources of every owner.
+ * Build the condition that a row of `jobs` doesn't synchronise a hidden source. The job of a deleted source is visible
+ * to those who see the sources of every owner.
  */
 function syncJobVisibleTo(sql: Sql, caller: Caller): SqlFragment {
   const isVisible = sourceVisibleTo(sql, caller);

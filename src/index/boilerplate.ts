@@ -1,2 +1,2 @@
-/** Part of the stored locator of a table of contents, a menu or a running title. No text can contain it unescaped. */
+/** Marker of a table of contents, menu or running title in a stored locator. It can't occur in any text unescaped. */
 export const BOILERPLATE = '"boilerplate":true';

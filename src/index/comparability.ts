@@ -6,8 +6,8 @@ import { getIndexTable, hasLiveOfOtherSpace } from './index-store.ts';
 import { findReindexRun } from './writing/reindex-store.ts';
 
 /**
- * Check that vectors of `space` may be added to the bucket's index. The index must hold vectors of that space, or none
- * that searches find.
+ * Check that vectors of `space` may be added to the bucket's index. Searchable vectors in the index must be in the same
+ * space.
  *
  * @throws AppError `not_comparable` (409) naming the command to run; `index_moving` (503) while a reprojection moves
  *   the bucket into that space
@@ -18,7 +18,7 @@ export async function checkComparable(sql: Sql, bucketId: string, space: string)
   throw await refusalOf(sql, bucketId, { held, given: space });
 }
 
-/** Build the error for vectors of the space `given` that cannot be stored beside those of `held`. */
+/** Build the error for vectors of space `given` that can't be stored beside vectors of `held`. */
 export async function refusalOf(
   sql: Sql,
   bucketId: string,

@@ -19,8 +19,8 @@ import { engineOf } from './engines.ts';
 import { joinReaders } from './join-readers.ts';
 
 /**
- * Tables of several engines as one index. The name of a table tells its engine. An engine that is out of reach fails
- * only the work on its own tables.
+ * Tables of several engines as one index, routed by table name. An unreachable engine fails only the work on its own
+ * tables.
  */
 export class IndexEngines implements ChunkIndex {
   readonly #lance: ChunkIndex;
@@ -47,7 +47,7 @@ export class IndexEngines implements ChunkIndex {
     const byEngine = Map.groupBy(tables, ({ name }) => engineOf(name));
     const [only] = byEngine.keys();
     if (byEngine.size <= 1) return this.#engine(only ?? 'lance').open(tables, options);
-    // A word that one engine does not know may be in a table of another.
+    // A word unknown to one engine may be in a table of another.
     const own = { ...options, spelled: [] };
     const opened = await Promise.all(Array.from(byEngine, ([engine, some]) => this.#engine(engine).open(some, own)));
     const readers = opened.filter((reader) => reader !== null);
@@ -128,7 +128,7 @@ export class IndexEngines implements ChunkIndex {
     this.#of(table.name).notePublished(table);
   }
 
-  /** Probe LanceDB, whose storage this installation cannot do without. */
+  /** Probe LanceDB, whose storage every installation needs. */
   probe(): Promise<void> {
     return this.#lance.probe();
   }

@@ -5,7 +5,7 @@ import { readIndexTotals } from './writing/index-versions-store.ts';
 
 const QUERY_MS_MAX = 2_000;
 
-/** Define the metrics of all search indexes. Every process reports the same values, without a label for the bucket. */
+/** Define the metrics of all search indexes. All processes report the same values, without a bucket label. */
 export function openIndexMetrics({ registry }: Pick<Metrics, 'registry'>, sql: Sql): void {
   openPolledGauges(registry, 'indexes', () => readIndexTotals(sql.limited({ ms: QUERY_MS_MAX })), [
     {

@@ -5,27 +5,27 @@ import type { ChunkIndex } from './chunk-index.ts';
 import { getIndexTable, selectLiveGroups } from './index-store.ts';
 import { findReindexRun } from './writing/reindex-store.ts';
 
-/** Content of a bucket's index, and the documents that searches may find according to PostgreSQL. */
+/** Content of a bucket's index, and the searchable documents according to PostgreSQL. */
 export interface IndexStats {
   readonly bucket_id: string;
   readonly bucket: string;
-  /** Model for queries and uploads of the bucket; null if nothing was ever indexed. */
+  /** Model for queries and uploads; null if nothing was ever indexed. */
   readonly model: string | null;
   /** Latent space of the vectors; null if nothing was ever indexed. */
   readonly space: string | null;
   readonly documents: number;
-  /** Chunks that searches can find, according to PostgreSQL. */
+  /** Searchable chunks according to PostgreSQL. */
   readonly chunks: number;
-  /** Chunks that are found by words only so far: a model of this host is making their vectors. */
+  /** Chunks that only the keyword leg finds yet, since a local model is still computing their vectors. */
   readonly words_only_chunks: number;
-  /** Number of rows of the table, including rows that are yet to be removed. */
+  /** Number of rows of the table, including rows that have yet to be removed. */
   readonly rows: number;
-  /** Number of files with rows. Many small files make searches slow until they are merged. */
+  /** Number of data files. Many small files slow down searches until they are merged. */
   readonly fragments: number;
   readonly small_fragments: number;
-  /** Number of rows that are not in the keyword index yet. */
+  /** Number of rows that the keyword index doesn't include yet. */
   readonly unindexed_rows: number;
-  /** Target space of a reprojection that is in progress or was killed; null if there is none. */
+  /** Target space of a reprojection that is running or was killed; null if there is none. */
   readonly reprojecting_to: string | null;
   readonly models: readonly {
     readonly model: string;
@@ -34,7 +34,7 @@ export interface IndexStats {
     readonly map_version: number | null;
     readonly documents: number;
     readonly chunks: number;
-    /** True if the vectors can be projected again. */
+    /** True if native vectors are stored, so that the vectors can be projected again. */
     readonly native: boolean;
   }[];
 }
@@ -73,7 +73,7 @@ async function readIndexStats(
 }
 
 /**
- * Read the index statistics of one bucket (name or id), or of all.
+ * Read the index statistics of one bucket (name or id), or of all buckets.
  *
  * @param caller an operator: the statistics include documents of every level
  * @throws AppError `bucket_not_found` (404)

@@ -7,23 +7,23 @@ import { KEYWORD_ONLY, modelOfSpace } from '../projection/projections.ts';
 import { firstTableName } from './engines.ts';
 import { isRunAlive } from './writing/reindex-store.ts';
 
-/** Weights of the legs of a search. Only their ratio matters. */
+/** Leg weights of a search. Only their ratio matters. */
 export interface LegWeights {
   readonly keyword: number;
   readonly vector: number;
 }
 
-/** Row of a bucket's table in PostgreSQL. */
+/** Bucket's table as recorded in PostgreSQL. */
 export interface IndexTable {
   readonly name: string;
   readonly version: number;
-  /** Model and latent space of its vectors; null while it is empty. */
+  /** Model and latent space of its vectors; null while empty. */
   readonly origin: VectorOrigin | null;
-  /** Weights of the legs that were tuned for these vectors; null to use those of the kind of model. */
+  /** Leg weights tuned for these vectors; null for the defaults of the kind of model. */
   readonly weights: LegWeights | null;
 }
 
-/** Return true if nothing was published between the two readings, and no weights were tuned. */
+/** Return true if nothing was published and no weights were tuned between two reads. */
 export function isSameTable(a: IndexTable | null, b: IndexTable | null): boolean {
   return (
     a?.name === b?.name &&
@@ -35,7 +35,7 @@ export function isSameTable(a: IndexTable | null, b: IndexTable | null): boolean
   );
 }
 
-/** Return the model and space of the first table that has any. */
+/** Return the first known model and space of the tables. */
 export function originOf(tables: readonly (IndexTable | null)[]): VectorOrigin | null {
   return tables.find((table) => table?.origin)?.origin ?? null;
 }
@@ -47,18 +47,18 @@ export async function getIndexTable(sql: Sql, bucketId: string): Promise<IndexTa
   return row ? toIndexTable(row) : null;
 }
 
-/** Read the engine that holds the index of a bucket. */
+/** Return the engine of a bucket's index. */
 export async function findEngine(sql: Sql, bucketId: string): Promise<Engine> {
   const [row] = await sql`SELECT engine FROM buckets WHERE id = ${bucketId}`;
   return (row?.['engine'] as Engine | null | undefined) ?? 'lance';
 }
 
-/** Record the engine that holds the index of a bucket. */
+/** Record the engine of a bucket's index. */
 export async function updateEngine(sql: Sql, bucketId: string, engine: Engine): Promise<void> {
   await sql`UPDATE buckets SET engine = ${engine === 'lance' ? null : engine} WHERE id = ${bucketId}`;
 }
 
-/** Return the name of the table that the next rows of a bucket go into. */
+/** Return the name of the table that receives a bucket's next rows. */
 export async function nameOfTable(sql: Sql, bucketId: string): Promise<string> {
   const own = await getIndexTable(sql, bucketId);
   return own?.name ?? firstTableName(bucketId, await findEngine(sql, bucketId));
@@ -71,21 +71,21 @@ export function toIndexTable(row: Readonly<Record<string, unknown>>): IndexTable
     name: row['name'] as string,
     version: Number(row['version']),
     origin: toOrigin(row),
-    // The weights were tuned for the vectors of another model.
+    // Ignore weights that were tuned for the vectors of another model.
     weights: tuned?.space === space && tuned !== null ? { keyword: tuned.keyword, vector: tuned.vector } : null,
   };
 }
 
-/** Read an origin from the columns `model`, `revision` and `space` of `index_tables`. */
+/** Parse an origin from the columns `model`, `revision` and `space` of `index_tables`. */
 export function toOrigin(row: Readonly<Record<string, unknown>>): VectorOrigin | null {
   const space = row['space'] as string | null;
   if (space === null) return null;
-  // A process of an earlier version does not record the model.
+  // Processes of earlier releases don't record the model.
   const model = (row['model'] as string | null) ?? modelOfSpace(space) ?? LEXICAL_ID;
   return { model, revision: row['revision'] as string | null, space };
 }
 
-/** Store the weights of the legs for the bucket's present vectors; null to use those of the kind of model. */
+/** Store the leg weights for the bucket's current vectors; null for the defaults of the kind of model. */
 export async function updateLegWeights(sql: Sql, bucketId: string, weights: LegWeights | null): Promise<void> {
   await sql`
     UPDATE index_tables SET leg_weights = CASE WHEN ${weights === null} THEN NULL ELSE jsonb_build_object(
@@ -94,8 +94,8 @@ export async function updateLegWeights(sql: Sql, bucketId: string, weights: LegW
 }
 
 /**
- * Keep the bucket's index from moving to another latent space until the transaction ends. Return false if it already
- * holds another space. In the order of locks this comes after jobs and before documents.
+ * Prevent the bucket's index from moving to another latent space until the transaction ends. Return false if it already
+ * holds another space. In the lock order this comes after jobs and before documents.
  */
 export async function lockIndexSpace(tx: Sql, bucketId: string, space: string): Promise<boolean> {
   const rows = await tx`
@@ -105,8 +105,8 @@ export async function lockIndexSpace(tx: Sql, bucketId: string, space: string): 
 }
 
 /**
- * Keep the index of a bucket in this table until the transaction ends. Return false if the index is in another table by
- * now, or about to be.
+ * Keep the bucket's index in this table until the transaction ends. Return false if the index has moved to another
+ * table or is about to.
  */
 export async function lockIndexName(tx: Sql, bucketId: string, name: string): Promise<boolean> {
   const rows = await tx`
@@ -116,7 +116,7 @@ export async function lockIndexName(tx: Sql, bucketId: string, name: string): Pr
   return rows.length > 0;
 }
 
-/** Select the model and space of buckets as `findBucketOrigin` does, by the id of the bucket. */
+/** Select the model and space of buckets as in `findBucketOrigin`, by bucket id. */
 export async function selectBucketOrigins(
   sql: Sql,
   bucketIds: readonly string[],
@@ -127,15 +127,15 @@ export async function selectBucketOrigins(
   return new Map(rows.map((row) => [row['bucket_id'] as string, toOrigin(row)]));
 }
 
-/** Return a condition on a row of `index_tables`: another table is about to replace this one. */
+/** Build a condition on `index_tables`: another table is about to replace this one. */
 export function isClosing(sql: Sql): SqlFragment {
   return sql`
     EXISTS (SELECT 1 FROM reprojections WHERE reprojections.bucket_id = index_tables.bucket_id AND closing_until > now())`;
 }
 
 /**
- * Select the model and space of the vectors that searches of a bucket compare with. Null if searches find no vectors;
- * the next document then decides.
+ * Select the model and space of a bucket's searchable vectors. Return null if there are none; the next document then
+ * decides.
  */
 export async function findBucketOrigin(sql: Sql, bucketId: string): Promise<VectorOrigin | null> {
   const [row] = await sql`
@@ -143,16 +143,16 @@ export async function findBucketOrigin(sql: Sql, bucketId: string): Promise<Vect
   return row ? toOrigin(row) : null;
 }
 
-/** Return a condition on a row of `index_tables`: searches of its bucket find vectors. */
+/** Build a condition on `index_tables`: the bucket has searchable vectors. */
 export function hasFoundVectors(sql: Sql): SqlFragment {
-  // PostgreSQL may plan EXISTS as a hash of all documents, but never this.
+  // Avoid EXISTS, which PostgreSQL may plan as a hash of all documents.
   return sql`(
     SELECT true FROM documents JOIN generations ON generations.id = documents.active_generation
     WHERE documents.bucket_id = index_tables.bucket_id AND documents.status <> 'deleting' AND NOT documents.keyword_only
     LIMIT 1)`;
 }
 
-/** Return true if searches of the bucket find a document whose vectors are of another space. */
+/** Return true if the bucket has a searchable document with vectors of another space. */
 export async function hasLiveOfOtherSpace(sql: Sql, bucketId: string, space: string): Promise<boolean> {
   const rows = await sql`
     SELECT 1 FROM documents JOIN generations ON generations.id = documents.active_generation
@@ -161,8 +161,8 @@ export async function hasLiveOfOtherSpace(sql: Sql, bucketId: string, space: str
 }
 
 /**
- * Record that the table holds vectors of this origin from now on, unless searches find a vector of another space. Call
- * in a transaction.
+ * Record the origin of the vectors that the table holds from now on, unless a searchable vector is of another space.
+ * Call in a transaction.
  */
 export async function adoptOrigin(
   tx: Sql,
@@ -177,25 +177,25 @@ export async function adoptOrigin(
   return true;
 }
 
-/** Filter generations to those that are still registered. A deletion forgets them before it drops their rows. */
+/** Return the generations that are still registered. A deletion unregisters generations before it drops their rows. */
 export async function findKnownGenerations(sql: Sql, ids: readonly number[]): Promise<Set<number>> {
   const rows = await sql`SELECT id FROM generations WHERE id = ANY(${sql.array([...ids])}::bigint[])`;
   return new Set(rows.map((row) => Number(row['id'])));
 }
 
-/** Range of generation ids above `after`, up to and including `upTo`. */
+/** Range of generation ids, (after, upTo]. */
 export interface GenerationRange {
   readonly after: number;
   readonly upTo: number;
 }
 
-/** Return the highest id of a generation, or 0. */
+/** Return the highest generation id, or 0. */
 export async function findNewestGeneration(sql: Sql): Promise<number> {
   const [row] = await sql`SELECT coalesce(max(id), 0) AS id FROM generations`;
   return Number(row?.['id']);
 }
 
-/** Find the range of the next `limit` generations above the id `after`, or return null if there are none. */
+/** Return the range of the next `limit` generations above the id `after`, or null if there are none. */
 export async function findGenerationRange(sql: Sql, after: number, limit: number): Promise<GenerationRange | null> {
   const [row] = await sql`
     SELECT max(id) AS last FROM (SELECT id FROM generations WHERE id > ${after} ORDER BY id LIMIT ${limit}) AS next`;
@@ -204,10 +204,10 @@ export async function findGenerationRange(sql: Sql, after: number, limit: number
 }
 
 /**
- * Find dead generations of a range: those that nothing can make visible any more. They are not active. No job in
- * progress writes them, and no live reprojection that is yet to activate them.
+ * Find dead generations of a range, which can never become visible: they are not active, and neither a job in progress
+ * nor a live reprojection is writing them.
  *
- * @param exceptBuckets ids of buckets whose generations to leave out
+ * @param exceptBuckets ids of buckets whose generations to skip
  */
 export async function findDeadGenerations(
   sql: Sql,
@@ -236,26 +236,26 @@ export async function forgetGenerations(sql: Sql, ids: readonly number[]): Promi
   await sql`DELETE FROM generations WHERE id = ANY(${sql.array([...ids])}::bigint[])`;
 }
 
-/** Origin of the vectors of a document. */
+/** Origin of a document's vectors. */
 export interface VectorFacts {
   readonly model: string;
   /** Revision of the model; null if it was not recorded. */
   readonly revision: string | null;
   readonly space: string;
   readonly mapVersion: number | null;
-  /** Null if the native vectors are not stored. */
+  /** Dimension of the stored native vectors; null if they are not stored. */
   readonly nativeDimension: number | null;
-  /** False if the chunks are imported vectors without their text, which nothing can embed again. */
+  /** False if the chunks are imported vectors without text, which can't be re-embedded. */
   readonly hasText: boolean;
 }
 
-/** Group of searchable documents with the same origin of their vectors. */
+/** Group of searchable documents with the same vector origin. */
 export interface LiveGroup extends VectorFacts {
   readonly documents: number;
   readonly chunks: number;
 }
 
-/** Group the searchable documents of a bucket by the facts of their vectors. */
+/** Group the searchable documents of a bucket by the origin of their vectors. */
 export async function selectLiveGroups(sql: Sql, orgId: string, bucketId: string): Promise<LiveGroup[]> {
   const rows = await sql`
     SELECT g.embed_model, g.embed_revision, g.space, g.map_version, g.native_dimension, g.has_text,
@@ -275,14 +275,14 @@ export async function selectLiveGroups(sql: Sql, orgId: string, bucketId: string
   }));
 }
 
-/** Remove every row of a bucket's tables, so that none of them is created again. Call in a transaction. */
+/** Delete all records of a bucket's tables, so that none is created again. Call in a transaction. */
 export async function forgetIndex(tx: Sql, bucketId: string): Promise<void> {
   await tx`DELETE FROM index_tables WHERE bucket_id = ${bucketId}`;
   await tx`DELETE FROM reprojections WHERE bucket_id = ${bucketId}`;
   await tx`DELETE FROM retired_index_tables WHERE bucket_id = ${bucketId}`;
 }
 
-/** List the buckets of an organization that hold searchable vectors, with the model of each, by name. */
+/** List the buckets of an organization that have searchable vectors, with their models, by name. */
 export async function listBucketModels(
   sql: Sql,
   orgId: string,

@@ -1,9 +1,9 @@
 import type { Candidate, ChunkReader, LegOptions, Passage } from './chunk-index.ts';
 
-/** Reader of some of the tables of a search. */
+/** Reader of some of a search's tables. */
 export type PartReader = Omit<ChunkReader, 'compareSample'>;
 
-/** Search with several readers as one. No chunk is in two of them. */
+/** Combine several readers into one. No chunk may be in two of them. */
 export function joinReaders(readers: readonly PartReader[]): PartReader {
   const [only] = readers;
   if (readers.length === 1 && only) return only;
@@ -42,7 +42,7 @@ export function joinReaders(readers: readonly PartReader[]): PartReader {
   };
 }
 
-/** Take the best candidates. Order those of equal score by id. */
+/** Return the best candidates. Order equal scores by id. */
 export function best(candidates: readonly Candidate[], limit: number): readonly Candidate[] {
   const sorted = candidates.toSorted((a, b) => b.score - a.score || (a.chunkId < b.chunkId ? -1 : 1));
   return sorted.slice(0, limit);

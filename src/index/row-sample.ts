@@ -1,23 +1,23 @@
 import { INDEX_DIMENSIONS } from '../projection/resize.ts';
 import type { ComparedRow, SampleQuery } from './chunk-index.ts';
 
-/** Row of the sample of an index. */
+/** Row of an index sample. */
 export interface SampledRow {
   readonly documentId: string;
   /** Float32Array [1024], L2-normalised. */
   readonly vector: Float32Array;
-  /** Hashes of the row's terms. The sample keeps no text of a document. */
+  /** Hashes of the row's terms. The sample stores no document text. */
   readonly terms: ReadonlySet<number>;
 }
 
-/** Shared empty list, since most rows have no term of a query. */
+/** Shared empty set, since most rows contain no query term. */
 const NO_TERMS: ReadonlySet<string> = new Set();
 
-/** Sample of the rows of an index, with an inverted index of the hashes of their terms. */
+/** Sample of an index's rows, with an inverted index of term hashes. */
 export class RowSample {
   readonly #documentIds: readonly string[];
   /**
-   * Vectors by component, Float32Array [1024 x rows]. A query with few components reads only those, each in one piece.
+   * Vectors by component, Float32Array [1024 x rows]. A query with few components reads only those, each contiguously.
    */
   readonly #components: Float32Array;
   readonly #rowsByHash = new Map<number, number[]>();
@@ -50,7 +50,7 @@ export class RowSample {
     }));
   }
 
-  /** Compute the dot products of all vectors with another. */
+  /** Compute the dot products of all vectors with a vector. */
   #cosinesWith(vector: Float32Array): Float64Array {
     const [components, rows] = [this.#components, this.size];
     const cosines = new Float64Array(rows);
@@ -64,7 +64,7 @@ export class RowSample {
     return cosines;
   }
 
-  /** Find the rows that have terms, with those terms. */
+  /** Find the rows that contain any of these terms, with those terms. */
   #find(terms: readonly string[]): Map<number, Set<string>> {
     const found = new Map<number, Set<string>>();
     for (const term of terms) {

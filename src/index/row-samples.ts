@@ -2,18 +2,18 @@ import { LRUCache } from 'lru-cache';
 import type { TableVersion } from './chunk-index.ts';
 import { RowSample, type SampledRow } from './row-sample.ts';
 
-/** Number of rows of a sample. A smaller table is its own sample. */
+/** Number of rows per sample. A smaller table is its own sample. */
 export const SAMPLED_ROWS_MAX = 128;
-/** Maximum number of samples to keep. Each takes half a megabyte. */
+/** Maximum number of cached samples, half a megabyte each. */
 const SAMPLES_MAX = 48;
-/** Number of rows up to which a sample is read again after each write, in some milliseconds. */
+/** Maximum rows of a table whose sample is reread after each write, in a few milliseconds. */
 export const REREAD_ROWS_MAX = 20_000;
-/** Time after which a sample of a larger table is read again. */
+/** Time after which the sample of a larger table is reread. */
 const KEPT_MS = 10 * 60_000;
-/** Maximum number of tables that one search samples. */
+/** Maximum number of tables to sample per search. */
 export const SAMPLED_TABLES_MAX = 4;
 
-/** Sample of the rows of a table, as a driver reads it. */
+/** Sample of a table's rows, as read by a driver. */
 export interface TableSample {
   readonly rows: readonly SampledRow[];
   /** Number of rows of the table. */
@@ -23,11 +23,11 @@ export interface TableSample {
 interface Sample {
   readonly version: number;
   readonly read: Promise<RowSample>;
-  /** True if the sample also serves later versions. */
+  /** True if the sample also serves later versions of its table. */
   isKept: boolean;
 }
 
-/** Samples of the rows of tables. A small table with a copy in memory needs none. */
+/** Cached samples of table rows. A small table with an in-memory copy needs none. */
 export class RowSamples {
   readonly #byTable = new LRUCache<string, Sample>({ max: SAMPLES_MAX, ttl: KEPT_MS });
   readonly #readSample: (table: TableVersion) => Promise<TableSample>;
@@ -36,7 +36,7 @@ export class RowSamples {
     this.#readSample = readSample;
   }
 
-  /** Return samples of the rows of the first few tables. Leave out those that cannot be read. */
+  /** Return samples of the first few tables. Skip unreadable ones. */
   async read(tables: readonly TableVersion[]): Promise<readonly RowSample[]> {
     const samples = tables.slice(0, SAMPLED_TABLES_MAX).map((table) => this.#find(table));
     const read = await Promise.allSettled(samples);

@@ -6,11 +6,11 @@ import type { Threads } from '../platform/threads.ts';
 import { type ChunkArtifact, corrupt, decodeArtifact, encodeOnThread, MAGIC_PARTS } from './artifact.ts';
 
 const MAGIC_BYTES = 8;
-/** Largest artifact: 20,000 chunks with the longest vectors that a model may have. */
+/** Maximum artifact size: 20,000 chunks with the longest vectors that a model may have. */
 const ARTIFACT_BYTES_MAX = 1024 * 1024 * 1024;
 const PART_BYTES_MAX = 256 * 1024 * 1024;
 
-/** Read a whole artifact. @throws the errors of `readArtifactParts` */
+/** Read a complete artifact. @throws the errors of `readArtifactParts` */
 export async function readArtifact(objects: Objects, key: string): Promise<ChunkArtifact> {
   const parts: ChunkArtifact[] = [];
   for await (const part of readArtifactParts(objects, key)) parts.push(part);
@@ -18,8 +18,8 @@ export async function readArtifact(objects: Objects, key: string): Promise<Chunk
 }
 
 /**
- * Read an artifact in parts of consecutive chunks. Only a long document has more than one part. Layout 3 of an
- * artifact: magic (8 bytes) · for each part its length (u32, little-endian) and the part in layout 2 · 0 (u32).
+ * Read an artifact in parts of consecutive chunks. Only a long document has several parts. Artifact layout 3: magic (8
+ * bytes) · for each part its length (u32, little-endian) and the part in layout 2 · 0 (u32).
  * @throws AppError `object_not_found` (404), `artifact_corrupt` (500); both may also occur after some parts
  */
 export async function* readArtifactParts(
@@ -40,7 +40,7 @@ export async function* readArtifactParts(
       if (length === 0) break;
       if (length > PART_BYTES_MAX) throw corrupt();
       const part = decodeArtifact(await source.take(length));
-      // The checksum proves that a part is complete. The index of its first chunk proves that no part is missing.
+      // The checksum proves that a part is complete, and the index of its first chunk that no part is missing.
       if (part.chunks[0]?.index !== chunks) throw corrupt();
       chunks += part.chunks.length;
       yield part;
@@ -51,7 +51,7 @@ export async function* readArtifactParts(
   }
 }
 
-/** Writes an artifact part by part. A single part is written as layout 2. */
+/** Writer of an artifact, part by part. A single part is written as layout 2. */
 export class ArtifactWriter {
   readonly #context: { readonly objects: Objects; readonly threads: Threads };
   readonly #key: string;
@@ -68,7 +68,7 @@ export class ArtifactWriter {
     this.#signal = options.signal;
   }
 
-  /** @param isLast true if no other part follows. @throws the errors of the storage */
+  /** @param isLast true for the last part. @throws the errors of the storage */
   async write(part: ChunkArtifact, isLast: boolean): Promise<void> {
     const bytes = await encodeOnThread(this.#context.threads, part, this.#signal);
     if (isLast && this.#stream === null) {
@@ -84,7 +84,7 @@ export class ArtifactWriter {
     await this.#stream.stored;
   }
 
-  /** Remove an incomplete artifact. */
+  /** Delete an incomplete artifact. */
   async abandon(reason: unknown): Promise<void> {
     this.#stream?.pipe.destroy(reason instanceof Error ? reason : new Error('writing the artifact was abandoned'));
     await this.#stream?.stored.catch(() => {});
@@ -99,10 +99,10 @@ export class ArtifactWriter {
     return { pipe, stored };
   }
 
-  /** Write bytes, and wait until the storage has taken enough of the earlier ones. */
+  /** Write bytes, and wait until the storage has consumed enough of the earlier ones. */
   async #send(bytes: Uint8Array): Promise<void> {
     const { pipe, stored } = this.#stream as { pipe: PassThrough; stored: Promise<unknown> };
-    // A failed write does not drain.
+    // A failed write never drains.
     if (!pipe.write(bytes)) await Promise.race([once(pipe, 'drain'), stored]);
   }
 }
@@ -134,7 +134,7 @@ function joinParts(parts: readonly ChunkArtifact[]): ChunkArtifact {
   };
 }
 
-/** Reads an exact number of bytes at a time from a stream. */
+/** Reader of exact numbers of bytes from a stream. */
 class ByteReader {
   readonly #stream: Readable;
   readonly #iterator: AsyncIterator<Buffer>;

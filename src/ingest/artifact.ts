@@ -4,7 +4,7 @@ import type { Locator } from '../documents/locator.ts';
 import { AppError } from '../platform/errors.ts';
 import type { Threads } from '../platform/threads.ts';
 
-/** Chunk as it is stored beside the original file. */
+/** Chunk as stored beside the original file. */
 export interface ArtifactChunk {
   readonly id: string;
   readonly index: number;
@@ -13,27 +13,27 @@ export interface ArtifactChunk {
   readonly locator: Locator;
 }
 
-/** Vectors of the chunks as the model returned them. They can be projected again without calling the model. */
+/** Chunk vectors as returned by the model. They can be projected again without calling the model. */
 export interface NativeChunkVectors {
   readonly dimension: number;
   readonly revision: string;
-  /** IEEE 754 binary16 [chunks x dimension], row-major, of unit vectors. */
+  /** IEEE 754 binary16 [chunks x dimension], row-major; unit vectors. */
   readonly vectors: Uint16Array;
 }
 
-/** All data that the index holds for one generation. The index can be rebuilt from it without calling a provider. */
+/** All index data of one generation. The index can be rebuilt from it without calling a provider. */
 export interface ChunkArtifact {
   readonly documentId: string;
   readonly generation: number;
   readonly model: string;
   readonly space: string;
-  /** Version of the map that projected the vectors; null if no map did, or if it was not recorded. */
+  /** Version of the map that projected the vectors; null if there was none or it wasn't recorded. */
   readonly mapVersion: number | null;
   readonly dimensions: number;
   readonly chunks: readonly ArtifactChunk[];
   /** Float32Array [chunks x dimensions], row-major. */
   readonly vectors: Float32Array;
-  /** Null for a lexical model and in layout 1. */
+  /** Native vectors; null for a lexical model and in layout 1. */
   readonly native: NativeChunkVectors | null;
 }
 
@@ -46,7 +46,7 @@ type Header = Omit<ChunkArtifact, 'vectors' | 'native' | 'mapVersion'> & {
 /** Layout 1 has no native vectors. */
 const MAGIC_1 = 'SVCCHNK1';
 const MAGIC = 'SVCCHNK2';
-/** Layout 3 is a sequence of parts in layout 2, for a document that is never in memory as a whole. */
+/** Layout 3 is a sequence of layout 2 parts, for a document that is never in memory as a whole. */
 export const MAGIC_PARTS = 'SVCCHNK3';
 const ENCODE_INLINE_CHUNKS_MAX = 64;
 const HEADER_BYTES_MAX = 256 * 1024 * 1024;
@@ -68,8 +68,7 @@ export function encodeArtifact(artifact: ChunkArtifact): Buffer {
 }
 
 /**
- * Encode an artifact. A large one is encoded on a worker thread, since compressing and hashing it would block the
- * event loop.
+ * Encode an artifact. Use a worker thread for a large one, since compressing and hashing would block the event loop.
  */
 export async function encodeOnThread(
   threads: Threads,
@@ -81,8 +80,8 @@ export async function encodeOnThread(
 }
 
 /**
- * Decode an artifact of layout 1 or 2.
- * @param options.withVectors false to check the vectors but return none
+ * Decode an artifact in layout 1 or 2.
+ * @param options.withVectors false to check the vectors but not return them
  * @throws AppError `artifact_corrupt` (500) if a byte is missing or changed
  */
 export function decodeArtifact(
@@ -97,7 +96,7 @@ export function decodeArtifact(
   const headerEnd = 4 + body.readUInt32LE(0);
   const inflated = inflateRawSync(body.subarray(4, headerEnd), { maxOutputLength: HEADER_BYTES_MAX });
   const header = JSON.parse(inflated.toString('utf8')) as Header;
-  // Only layout 2 has native vectors. A header of the other layout means that the magic was changed.
+  // Only layout 2 has native vectors. A header of the other layout means that the magic was altered.
   if ('native' in header !== (magic === MAGIC)) throw corrupt();
   const { mapVersion = null, native = null, ...rest } = header;
   const vectorsEnd = headerEnd + rest.chunks.length * rest.dimensions * Float32Array.BYTES_PER_ELEMENT;
@@ -116,7 +115,7 @@ function bytesOf(values: Float32Array | Uint16Array): Uint8Array {
   return new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
 }
 
-/** Copy bytes to a new buffer, since a view of floats must start at a multiple of its element size. */
+/** Copy bytes to a new buffer, since a float view must be aligned to its element size. */
 function copyOf(bytes: Uint8Array): ArrayBuffer {
   return Uint8Array.from(bytes).buffer;
 }

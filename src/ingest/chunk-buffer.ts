@@ -11,8 +11,8 @@ import {
 } from './prepare-chunks.ts';
 
 /**
- * Buffer of a document's chunks until they are embedded. A long document's chunks are packed into pages that take
- * about a quarter of the size of its text.
+ * Buffer of a document's chunks until they are embedded. The chunks of a long document are packed into pages of about a
+ * quarter of the text's size.
  */
 export class ChunkBuffer {
   readonly #threads: Threads;
@@ -30,7 +30,7 @@ export class ChunkBuffer {
     return this.#count;
   }
 
-  /** Cut the next window of the document into chunks. Return false once there are more than `CHUNKS_MAX` in total. */
+  /** Split the next window of the document into chunks. Return false once there are more than `CHUNKS_MAX` in total. */
   async add(window: TextWindow, signal: AbortSignal): Promise<boolean> {
     const request = { ...this.#options, window, openHeadings: this.#openHeadings };
     const prepared = await prepareWindow(this.#threads, request, signal);
@@ -43,12 +43,12 @@ export class ChunkBuffer {
     return this.#count <= CHUNKS_MAX;
   }
 
-  /** Yield all chunks in order, and keep them in the buffer. */
+  /** Yield all chunks in order, keeping them in the buffer. */
   async *chunks(): AsyncGenerator<PreparedChunk> {
     for (const page of this.#pages) yield* await unpackPage(page);
   }
 
-  /** Yield all chunks in order, numbered from 0, `PAGE_CHUNKS` at a time, and remove them from the buffer. */
+  /** Yield all chunks in order, numbered from 0, `PAGE_CHUNKS` at a time, removing them from the buffer. */
   async *pages(): AsyncGenerator<PreparedChunk[]> {
     let index = 0;
     let chunks: PreparedChunk[] = [];

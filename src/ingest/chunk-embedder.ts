@@ -8,7 +8,7 @@ import { toHalves } from './half-floats.ts';
 
 const EMBED_BATCH_TEXTS = 64;
 
-/** Vectors of some chunks of a document. All chunks of a document have the same model and map. */
+/** Vectors of some chunks of a document. All chunks of a document share one model and map. */
 export interface EmbeddedChunks {
   /** Float32Array [chunks x INDEX_DIMENSIONS], row-major. */
   readonly vectors: Float32Array;
@@ -16,13 +16,13 @@ export interface EmbeddedChunks {
   readonly model: string;
   readonly space: string;
   readonly mapVersion: number | null;
-  /** Origin of the vectors, for comparing other documents with these; null if there are no vectors. */
+  /** Origin of the vectors, to compare other documents with; null if there are no vectors. */
   readonly origin: VectorOrigin | null;
 }
 
 /**
- * Embeds the chunks of one document. The first batch determines the model, even if an alias or a fallback chose it.
- * All later batches use the same model.
+ * Embedder for the chunks of one document. The first batch determines the model, even if an alias or a fallback chose
+ * it. All later batches use the same model.
  */
 export class ChunkEmbedder {
   readonly #embedder: Embedder;
@@ -35,7 +35,7 @@ export class ChunkEmbedder {
 
   /**
    * @param options.comparableWith vectors of the bucket; null if it has none yet
-   * @param options.checkSpace called once the first batch has revealed the latent space, before more is paid for
+   * @param options.checkSpace called once the first batch has revealed the latent space, before paying for more
    */
   constructor(
     embedder: Embedder,
@@ -53,12 +53,12 @@ export class ChunkEmbedder {
     this.#checkSpace = options.checkSpace;
   }
 
-  /** Cost of all chunks so far. */
+  /** Cost of all chunks embedded so far. */
   get cost(): number {
     return this.#cost;
   }
 
-  /** @param texts at least one. @throws JobError; the signal's reason; the errors of `checkSpace` */
+  /** @param texts at least one. @throws JobError; the reason of the signal; the errors of `checkSpace` */
   async embed(texts: readonly string[]): Promise<EmbeddedChunks> {
     const vectors = new Float32Array(texts.length * INDEX_DIMENSIONS);
     let native: NativeChunkVectors | null = null;

@@ -10,7 +10,7 @@ export interface Chunk {
   readonly locator: Locator;
 }
 
-/** Fill ratio from which a chunk ends before a paragraph that would not fit as a whole. */
+/** Fill ratio from which a chunk ends before a paragraph that doesn't fit completely. */
 const PARAGRAPH_BREAK_RATIO = 0.75;
 /** Fill ratio from which a chunk ends before the next heading. */
 const SECTION_BREAK_RATIO = 1 / 8;
@@ -23,7 +23,7 @@ export interface PlacedUnit extends Unit {
 }
 
 /**
- * Fills chunks one after the other. It adds up the counts of units while it fills a chunk, and counts the whole text
+ * Packer that fills chunks one by one. It sums token counts of units while filling a chunk, and counts the whole text
  * at the end.
  */
 export class Packer {
@@ -36,7 +36,7 @@ export class Packer {
   #repeated = 0;
   #tokens = 0;
   #index = 0;
-  /** True if the units so far continue the section in which the previous chunk ended. */
+  /** True if the units so far continue the previous chunk's last section. */
   #continuesSection = false;
 
   constructor(text: string, budget: Budget, overlapTokens: number, countTokens: CountTokens) {
@@ -61,7 +61,7 @@ export class Packer {
     yield* this.add(first);
   }
 
-  /** Add the first unit of a block that has no heading of its own. */
+  /** Add the first unit of a block without a heading of its own. */
   *openParagraph(units: readonly PlacedUnit[]): Generator<Chunk> {
     const first = units[0] as PlacedUnit;
     const whole = sumTokens(units);
@@ -79,7 +79,7 @@ export class Packer {
 
   *add(unit: PlacedUnit): Generator<Chunk> {
     while (this.#hasFresh && !this.#fits(unit.tokens, unit.start, unit.end)) yield this.#emit(unit);
-    // The repeated sentences may take the space that the unit needs.
+    // The repeated sentences may occupy the space that the unit needs.
     if (!this.#fits(unit.tokens, unit.start, unit.end)) this.#restart([]);
     this.#units.push(unit);
     this.#tokens += unit.tokens;
@@ -102,8 +102,8 @@ export class Packer {
   }
 
   /**
-   * Make a chunk of the units so far, or of as many as the count of their text allows. The others begin the next
-   * chunk, after the sentences that are repeated before `next`.
+   * Create a chunk from the units so far, or from as many as the token count of their text allows. The rest starts the
+   * next chunk, after the sentences that are repeated before `next`.
    */
   #emit(next: PlacedUnit | null): Chunk {
     let tokens = this.#countOf(this.#units);
@@ -148,7 +148,7 @@ export class Packer {
     );
     let from = taken.length;
     let tokens = 0;
-    // Never repeat a whole chunk: the next one would contain it and make it useless.
+    // Never repeat a complete chunk, which would be redundant within the next one.
     while (from > 1) {
       const unit = taken[from - 1] as PlacedUnit;
       const tooFar = next.end - unit.start > this.#budget.chars;
@@ -194,7 +194,7 @@ export class Packer {
   }
 }
 
-/** Return the places of the units in order. A heading has the place of the text below it. */
+/** Return the places of the units in order. A heading takes the place of the text below it. */
 function placesOf(units: readonly PlacedUnit[]): ChunkPlace[] {
   const places: ChunkPlace[] = [];
   let below: PlacedUnit | null = null;

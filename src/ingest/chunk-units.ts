@@ -4,7 +4,7 @@ import type { Block } from './extract/blocks.ts';
 
 export type CountTokens = (text: string) => number;
 
-/** Size limits of one chunk. */
+/** Size limits of a chunk. */
 export interface Budget {
   readonly tokens: number;
   /** Limit for text with almost no tokens, such as a million blanks. */
@@ -16,15 +16,15 @@ export interface Unit extends Range {
   readonly tokens: number;
   readonly page: number | null;
   readonly block: Block;
-  /** True for a whole sentence, which the start of the next chunk may repeat. */
+  /** True for a complete sentence, which the start of the next chunk may repeat. */
   readonly repeatable: boolean;
 }
 
 /**
- * Divide a block into units. Prose is divided into sentences. A table or a listing is one unit if all of it fits,
- * else one unit per line. A unit that still exceeds the budget is cut at line breaks, then clauses, then words, then
- * characters.
- * @param headings headings right before the block: a table or listing has to fit into a chunk together with them
+ * Split a block into units. Prose is split into sentences. A table or listing is one unit if it fits completely,
+ * otherwise one unit per line. A unit that still exceeds the budget is cut at line breaks, then clauses, then words,
+ * then characters.
+ * @param headings headings right before the block: a table or listing must fit into a chunk together with them
  */
 export function unitsOf(
   text: string,
@@ -33,7 +33,7 @@ export function unitsOf(
   headings: readonly Unit[],
   countTokens: CountTokens,
 ): Unit[] {
-  // A sheet is cited by its name.
+  // A sheet is cited by name.
   const page = block.sheet === undefined ? (block.page ?? null) : null;
   const unit = (range: Range, tokens: number, repeatable: boolean): Unit => ({
     start: range.start,
@@ -56,7 +56,7 @@ export function unitsOf(
   return whole === null ? units : [unit(whole, whole.tokens, false)];
 }
 
-/** Join the lines of a table or listing to one segment; null if it does not fit into a chunk with its headings. */
+/** Join the lines of a table or listing to one segment, or return null if it doesn't fit a chunk with its headings. */
 function wholeOf(
   text: string,
   lines: readonly Unit[],
@@ -67,7 +67,7 @@ function wholeOf(
   const start = (lines[0] as Unit).start;
   const end = (lines.at(-1) as Unit).end;
   const headingTokens = sumTokens(headings);
-  // A table is not divided merely because its headings fill half a chunk.
+  // Don't split a table merely because its headings fill half a chunk.
   const beside = headingTokens <= budget.tokens / 2 ? headings : [];
   const from = beside[0]?.start ?? start;
   // Token counts of parts add up only roughly. Far above the budget, counting the whole is unnecessary.
@@ -94,7 +94,7 @@ function linesOf(text: string, block: Block): Range[] {
     const newline = text.indexOf('\n', at);
     const end = newline < 0 || newline > block.end ? block.end : newline;
     const line = trimRange(text, { start: at, end });
-    // Keep the indentation of code, unless the line begins the block.
+    // Keep the indentation of code, unless the line starts the block.
     if (line !== null) lines.push({ start: lines.length === 0 ? line.start : at, end: line.end });
     at = end + 1;
   }
@@ -154,7 +154,7 @@ function bestEnding(words: ReadonlyArray<{ ending: number }>): number {
   return best;
 }
 
-/** Join words to one segment. Divide them in halves while the count of the whole exceeds the budget. */
+/** Join words to one segment. Split them in halves while the count of the whole exceeds the budget. */
 function joinWords(text: string, words: readonly Segment[], budget: Budget, countTokens: CountTokens): Segment[] {
   const start = (words[0] as Segment).start;
   const end = (words.at(-1) as Segment).end;
@@ -222,7 +222,7 @@ function* prefixes(text: string, range: Range, budget: Budget, countTokens: Coun
       else fits = middle;
     }
     let end = fits < range.end ? graphemeCut(text, fits, start) : range.end;
-    // Never divide a character as a reader sees it, whatever its token count, unless it is absurdly long.
+    // Never split a grapheme, whatever its token count, unless it is absurdly long.
     if (end <= start) end = safeCut(text, Math.min(graphemeEnd(text, start, budget.chars), range.end));
     yield { start, end, tokens: count(start, end) };
     start = end;

@@ -3,14 +3,11 @@ import { type Budget, type CountTokens, unitsOf } from './chunk-units.ts';
 import type { Block } from './extract/blocks.ts';
 
 export interface ChunkOptions {
-  /** Maximum tokens in a chunk, unless a single character has more. Default 400. */
+  /** Maximum number of tokens per chunk, unless a single character has more. Default 400. */
   readonly chunkTokens?: number;
-  /** Maximum tokens, in whole sentences, to repeat from the previous chunk. Default 60. */
+  /** Maximum number of tokens, in whole sentences, to repeat from the previous chunk. Default 60. */
   readonly overlapTokens?: number;
-  /**
-   * Headings that enclose the start of the text, because they were open at the end of the previous window. Default
-   * none.
-   */
+  /** Headings above the start of the text that are still open from the previous window. Default none. */
   readonly openHeadings?: readonly OpenHeading[];
   readonly countTokens: CountTokens;
 }
@@ -20,24 +17,24 @@ export interface OpenHeading {
   readonly text: string;
 }
 
-/** Maximum of characters per token in a chunk; prose has 2 to 5. */
+/** Maximum number of characters per token in a chunk; prose has 2 to 5. */
 const CHARS_PER_TOKEN_MAX = 32;
 
 /**
- * Cut a document into chunks for embedding. A chunk is a sequence of whole sentences, list items, table or code lines
- * in document order; it has at most `chunkTokens` tokens.
+ * Split a document into chunks for embedding. A chunk is a sequence of whole sentences, list items, table or code lines
+ * in document order, of at most `chunkTokens` tokens.
  *
- * - A sentence is cut only if it alone exceeds the budget; a table or listing only if it does not fit into a chunk.
- * - A heading is in one chunk with the text after it (unless their separate counts exceed the budget together), and
- *   opens a new chunk when the current one is at least an eighth full, ends on another page, or continues a section:
- *   a chunk has several sections only if each of them is in it as a whole.
- * - A chunk never has text of two files, sheets or slides, nor boilerplate beside other text.
- * - A paragraph that would be cut begins a new chunk when the current one is three quarters full.
+ * - A sentence is cut only if it alone exceeds the budget; a table or listing only if it doesn't fit into a chunk.
+ * - A heading is in the same chunk as the text after it (unless their separate counts exceed the budget together), and
+ *   opens a new chunk when the current one is at least an eighth full, ends on another page, or continues a section: a
+ *   chunk has several sections only if it contains each of them completely.
+ * - A chunk never mixes two files, sheets or slides, or boilerplate with other text.
+ * - A paragraph that would be cut starts a new chunk when the current one is three quarters full.
  * - Up to `overlapTokens` of whole sentences are repeated from the previous chunk, never across a heading.
  *
- * `heading_path` names the headings that enclose the first text of the chunk that is neither heading nor overlap;
- * `places` has the headings and pages of all of it, if there are several.
- * Every character of every block except blanks is in some chunk. The same input gives the same chunks.
+ * `heading_path` lists the headings above the first text of the chunk that is neither heading nor overlap; `places` has
+ * the headings and pages of all its text, if there are several.
+ * Every character of every block except blanks is in some chunk. Equal input gives equal chunks.
  */
 export function chunkDocument(document: { text: string; blocks: readonly Block[] }, options: ChunkOptions): Chunk[] {
   return [...streamChunks(document, options)];
@@ -87,7 +84,7 @@ export function* streamChunks(
   yield* endPart();
 }
 
-/** Return true if two blocks may be in one chunk. */
+/** Return true if two blocks may share a chunk. */
 function isSamePart(a: Block, b: Block): boolean {
   return a.file === b.file && a.sheet === b.sheet && a.slide === b.slide && a.boilerplate === b.boilerplate;
 }
@@ -99,7 +96,7 @@ export function headingsAfter(blocks: readonly Block[], before: readonly OpenHea
   return path;
 }
 
-/** Add a heading to the path. It closes the headings of its level and below. */
+/** Add a heading to the path, closing headings of its level and below. */
 function openHeading(path: OpenHeading[], block: Block): void {
   const level = block.level ?? 1;
   while (path.length > 0 && (path.at(-1)?.level ?? 0) >= level) path.pop();

@@ -82,7 +82,7 @@ export const DocumentChunks = z
 export type DocumentChunks = z.output<typeof DocumentChunks>;
 
 /**
- * Read chunks of a document with their places in it: a range, or those that have the words of `query.find`.
+ * Read chunks of a document with their places: a range, or those that contain the words of `query.find`.
  *
  * @throws AppError `document_not_found`, `place_not_found` (404), `document_not_ready` (409)
  */

@@ -2,15 +2,15 @@ import { type ChunkPlace, ChunkPlace as Place } from '../documents/locator.ts';
 import { AppError } from '../platform/errors.ts';
 import type { ArtifactChunk } from './artifact.ts';
 
-/** Place in a document: where it starts, its page, and its headings. */
+/** Place in a document: its start, page and headings. */
 export const DocumentPlace = Place;
 
-/** Place in a document, and the index of the chunk that it is in. */
+/** Place in a document, with the index of its chunk. */
 export interface FoundPlace extends ChunkPlace {
   readonly index: number;
 }
 
-/** Place to find: one of a character, a page and a heading. */
+/** Place to find: a character offset, a page or a heading. */
 interface WantedPlace {
   readonly offset: number | undefined;
   readonly page: number | undefined;
@@ -18,8 +18,8 @@ interface WantedPlace {
 }
 
 /**
- * Find a place in a document. A page without text is at the next page that has some. The headings of a place that was
- * found by its heading end with that heading.
+ * Find a place in a document. A page without text resolves to the next page with text. The headings of a place found by
+ * its heading end with that heading.
  *
  * @param see calls its argument with each chunk in order until it returns false
  * @throws AppError `place_not_found` (404)
@@ -45,7 +45,7 @@ export async function findPlace(
   return (best as { readonly place: FoundPlace }).place;
 }
 
-/** Part of a chunk with one page and one path of headings. */
+/** Part of a chunk with the same page and headings. */
 interface ChunkPart extends ChunkPlace {
   readonly end: number;
 }
@@ -65,7 +65,7 @@ function matchPage(page: number): Match {
   return ({ end: _, ...place }) => (place.page !== null && place.page >= page ? { place, isExact: true } : null);
 }
 
-/** Match a heading, or a path of headings that are joined by " > ", as results show it. */
+/** Match a heading, or a path of headings joined by " > ", as shown in results. */
 function matchHeading(heading: string): Match {
   const wanted = heading.split(' > ').map(normalise);
   const contained = wanted.at(-1) as string;

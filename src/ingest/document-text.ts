@@ -29,7 +29,7 @@ export const DocumentText = z
 export type DocumentText = z.output<typeof DocumentText>;
 
 /**
- * Read a range of the extracted text of a document. Offsets are those of `citation.locator` of search results.
+ * Read a range of a document's extracted text. Offsets are those of `citation.locator` in search results.
  * @throws AppError `bucket_not_found`, `document_not_found` (404), `document_not_ready` (409)
  */
 export async function readDocumentText(
@@ -50,7 +50,7 @@ export async function readDocumentText(
     if (chunkEnd <= reached) return true;
     if (start >= end) isMore = true;
     if (isMore) return false;
-    // Only blanks separate two chunks, and only the number of these blanks is known.
+    // Chunks are separated only by blanks, of which only the number is known.
     if (start > reached) text += blanks(start - reached);
     const from = Math.max(start, reached);
     const to = Math.min(chunkEnd, end);

@@ -12,9 +12,9 @@ export interface ReadingContext {
   readonly objects: Objects;
 }
 
-/** Limits on concurrent reads of artifacts. A part of an artifact, with its vectors, takes up to 10 MB. */
+/** Limits on concurrent artifact reads. A part of an artifact takes up to 10 MB with its vectors. */
 const READS = { runningMax: 4, runningOfOneMax: 2, waitingOfOneMax: 200 };
-/** Number of chunks between two yields to the event loop. To look for words takes up to 0.2 ms a chunk. */
+/** Number of chunks between yields to the event loop. Searching for words takes up to 0.2 ms per chunk. */
 const CHUNKS_PER_SLICE = 32;
 
 const reads = new FairGate(READS);

@@ -5,17 +5,17 @@ import { findStemForms } from '../language/stem-forms.ts';
 import { type Highlight, highlightLocated } from '../search/results/highlight.ts';
 import type { ArtifactChunk } from './artifact.ts';
 
-/** Word to find, as the terms that texts may have for it. */
+/** Word to find, as the terms that stand for it in texts. */
 interface WantedWord {
   readonly terms: readonly string[];
-  /** Other forms of the word. A text has a form if it has all of its terms. */
+  /** Other forms of the word. A text contains a form if it contains all of its terms. */
   readonly others: readonly (readonly string[])[];
 }
 
-/** Finds words and phrases in texts. */
+/** Finder of words and phrases in texts. */
 export class WordFinder {
   readonly #words: readonly WantedWord[];
-  /** Phrases as they are written. */
+  /** Phrases as written. */
   readonly #phrases: readonly RegExp[];
   readonly #terms: ReadonlySet<string>;
   readonly #termsIn: (text: string) => ReadonlySet<string>;
@@ -41,7 +41,7 @@ export class WordFinder {
     return this.#words.length + this.#phrases.length;
   }
 
-  /** Return the share of the words that a text has, as a number up to `size`; 0 if a phrase is missing. */
+  /** Count the words and phrases in a text, partial words by their share of terms. Return 0 if a phrase is missing. */
   score(text: string): number {
     if (!this.#phrases.every((phrase) => phrase.test(text))) return 0;
     if (this.#words.length === 0) return this.#phrases.length;
@@ -54,7 +54,7 @@ export class WordFinder {
     return this.#phrases.length + shares.reduce((sum, share) => sum + share, 0);
   }
 
-  /** Find the places of the words and phrases in a text, in order. */
+  /** Find the positions of the words and phrases in a text, in order. */
   locate(text: string): LocatedTerms[] {
     const located = this.#terms.size === 0 ? [] : locateTerms(text, this.#terms);
     for (const phrase of this.#phrases) {
@@ -65,15 +65,15 @@ export class WordFinder {
     return located.sort((a, b) => a.start - b.start || b.end - a.end);
   }
 
-  /** Show the sentences of a text that have the words. */
+  /** Return the sentences of a text that contain the words. */
   highlight(text: string): Highlight[] {
     return highlightLocated(text, this.locate(text));
   }
 }
 
 /**
- * Find the chunks of a document that have the most of the words, in the order of the document. Leave out a chunk that
- * has them only in the text that it repeats from the chunk before.
+ * Find the chunks of a document that contain the most words, in document order. Skip a chunk that contains them only in
+ * its overlap with the previous chunk.
  *
  * @param see calls its argument with each chunk in order until it returns false
  */
@@ -106,7 +106,7 @@ export async function findWords(
   };
 }
 
-/** Make a pattern of a phrase as it is written, in any case and with any blanks between its words. */
+/** Build a pattern for a phrase as written, ignoring case and the kind of blanks between its words. */
 function patternOf(phrase: string): RegExp {
   return new RegExp(
     phrase

@@ -6,34 +6,34 @@ import { valueRows } from '../platform/postgres/value-rows.ts';
 import type { Sql } from '../platform/postgres.ts';
 import type { LockedRows, NewGeneration } from './generation-store.ts';
 
-/** Job whose generation is written. */
+/** Job whose generation has been written. */
 export interface WrittenIngest {
   readonly held: HeldJob;
   readonly generation: NewGeneration;
   readonly fileType: string;
   readonly pageCount: number | null;
   readonly cost: number;
-  /** Table of the rows if they have no vectors yet; null if they have. */
+  /** Table of the rows if they have no vectors yet; otherwise null. */
   readonly tableName: string | null;
-  /** Facts to add to the snapshot of the job; null for none. */
+  /** Data to add to the job's snapshot; null for none. */
   readonly snapshot: Readonly<Record<string, unknown>> | null;
 }
 
 /**
  * - `ready`: the job is finished, and searches find the generation.
  * - `lost`: the job is no longer held, or its document is deleted or being deleted.
- * - `moved`: the index of the bucket has vectors of another latent space, or will have soon; or rows without vectors
- *   are in a table that was replaced.
+ * - `moved`: the bucket's index has or will soon have vectors of another latent space, or rows without vectors are in a
+ *   table that was replaced.
  */
 export type IngestOutcome = 'ready' | 'lost' | 'moved';
 
 /**
- * Finish jobs, and make searches find their generations. If search is disabled for a document, no generation becomes
- * active. A job that is not `ready` stays as it was. If several jobs are of one document, the generation of the job
- * that was claimed last becomes active, since that job has read the latest fields. Rows are locked in the order of
- * all writers: jobs, indexes of buckets, documents, each by id.
- * @param locked with `skip` the statement waits for nothing: `lost` and `moved` may also mean that another
- *   transaction has locked a row of the job, its bucket or its document
+ * Finish jobs, and make their generations searchable. If search is disabled for a document, no generation becomes
+ * active. Leave jobs that are not `ready` unchanged. If several jobs concern one document, the generation of the job
+ * claimed last becomes active, since that job has read the latest fields. Rows are locked in the order of all writers:
+ * jobs, bucket indexes, documents, each by id.
+ * @param locked `skip` to wait for no lock: `lost` and `moved` may then also mean that another transaction has locked a
+ *   row of the job, its bucket or its document
  */
 export async function finishIngests(
   sql: Sql,

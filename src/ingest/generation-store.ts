@@ -16,20 +16,20 @@ export interface NewGeneration {
   readonly mapVersion: number | null;
   /** Dimension of the native vectors; null if the artifact has none. */
   readonly nativeDimension: number | null;
-  /** False if its chunks are imported vectors without their text. */
+  /** False if its chunks are imported vectors without text. */
   readonly hasText: boolean;
-  /** Generation from which this one was reprojected; null for a generation of an ingest job. */
+  /** Generation that this one was reprojected from; null for one written by an ingest job. */
   readonly replaces: number | null;
 }
 
-/** Behaviour of a statement if another transaction has locked rows: wait for them, or skip them. */
+/** Handling of rows that another transaction has locked: wait for them, or skip them. */
 export type LockedRows = 'wait' | 'skip';
 
 /**
- * Register generations of different documents before writing anything of them, so that the remains of a crash can be
- * swept.
- * @param locked with `skip` the statement waits for nothing, and omits generations whose document is locked
- * @returns ids of the registered generations: their document is neither deleted nor being deleted
+ * Register generations of different documents before writing any of their data, so that a sweep can delete what a crash
+ * leaves.
+ * @param locked `skip` to wait for no lock, and to omit generations whose document is locked
+ * @returns ids of the registered generations, whose documents are neither deleted nor being deleted
  */
 export async function registerGenerations(
   sql: Sql,

@@ -1,10 +1,10 @@
-// IEEE 754 binary16 as bits in a Uint16Array, since Float16Array is available only from Node.js 24 on.
+// IEEE 754 binary16 as bits in a Uint16Array, since Float16Array requires Node.js 24.
 
-/** True if the engine converts numbers, which takes half the time. */
+/** True if the engine converts the numbers, which takes half the time. */
 const HAS_FLOAT16 = typeof Float16Array !== 'undefined';
 
 const ONE_HALF_BITS = 0x3f00_0000;
-/** Bits of 2^16 and 2^-14. A value from 2^16 on becomes infinity, one below 2^-14 becomes subnormal. */
+/** Bits of 2^16 and 2^-14. Values from 2^16 become infinity, values below 2^-14 become subnormal. */
 const INFINITE_BITS = 0x4780_0000;
 const NORMAL_BITS = 0x3880_0000;
 const NAN_BITS = 0x7f80_0000;
@@ -18,7 +18,7 @@ export function toHalves(values: Float32Array): Uint16Array<ArrayBuffer> {
   return HAS_FLOAT16 ? new Uint16Array(new Float16Array(values).buffer) : halvesByBits(values);
 }
 
-/** Convert vectors to binary16 as `toHalves` does, without help from the engine. */
+/** Convert vectors to binary16 like `toHalves`, without the engine's support. */
 export function halvesByBits(values: Float32Array): Uint16Array<ArrayBuffer> {
   const halves = new Uint16Array(values.length);
   const floats = new Float32Array(1);
@@ -36,7 +36,7 @@ export function halvesByBits(values: Float32Array): Uint16Array<ArrayBuffer> {
       floats[0] = (floats[0] as number) + 0.5;
       half = (asBits[0] as number) - ONE_HALF_BITS;
     } else {
-      // Add just under half of the last kept place, and one more if that place is odd, so that ties go to even.
+      // Add just under half of the last kept place, and one more if that place is odd, so that ties round to even.
       half = (magnitude - REBIAS + 0xfff + ((magnitude >>> 13) & 1)) >>> 13;
     }
     halves[i] = sign | half;
@@ -46,7 +46,7 @@ export function halvesByBits(values: Float32Array): Uint16Array<ArrayBuffer> {
 
 let table: Float32Array | null = null;
 
-/** Make the table of the values of all 65,536 numbers. */
+/** Compute the values of all 65,536 numbers. */
 function makeTable(): Float32Array {
   return Float32Array.from({ length: 0x1_0000 }, (_, half) => {
     const exponent = (half >>> 10) & 0x1f;
@@ -58,7 +58,7 @@ function makeTable(): Float32Array {
   });
 }
 
-/** Convert binary16 to float32, exactly. */
+/** Convert binary16 to float32 exactly. */
 export function fromHalves(halves: Uint16Array): Float32Array<ArrayBuffer> {
   table ??= makeTable();
   const values = new Float32Array(halves.length);
@@ -67,7 +67,7 @@ export function fromHalves(halves: Uint16Array): Float32Array<ArrayBuffer> {
 }
 
 /**
- * Convert binary16 to float32 and L2-normalise each row again.
+ * Convert binary16 to float32, and L2-normalise each row again.
  * @param halves binary16 [n x dimension], row-major
  * @returns Float32Array [n x dimension]; a row of zeros stays unchanged
  */

@@ -3,12 +3,11 @@ import type { Threads } from '../platform/threads.ts';
 import type { ArtifactChunk } from './artifact.ts';
 import { shownTextOf } from './prepare-chunks.ts';
 
-/** Number of chunks that one worker task analyses. */
+/** Number of chunks per worker task of the analysis. */
 const ANALYSE_CHUNKS = 512;
 
 /**
- * Analyse the chunks of some artifacts for keyword search. The artifacts do not store the tokens, since the index has
- * them.
+ * Analyse the chunks of artifacts for keyword search. Artifacts don't store the tokens, which are in the index.
  * @returns a list for each artifact, in the order of its chunks
  */
 export async function analyseArtifacts(
@@ -44,14 +43,14 @@ export interface RowSource {
   readonly privacyLevel: number;
   readonly eventTimeMs: number | null;
   readonly chunks: readonly ArtifactChunk[];
-  /** Tokens of each chunk. */
+  /** Tokens per chunk. */
   readonly tokens: readonly string[];
   /** Float32Array [chunks x dimensions], row-major. */
   readonly vectors: Float32Array;
   readonly dimensions: number;
 }
 
-/** Yield the rows of a document in batches of `batchRows`. A batch is appended to the index as a whole. */
+/** Yield the rows of a document in batches of `batchRows`. A batch is appended to the index atomically. */
 export function* rowsOf(source: RowSource, batchRows: number): Generator<IndexedGeneration> {
   const { documentId, generation, collectionId, privacyLevel, eventTimeMs, dimensions } = source;
   for (let start = 0; start < source.chunks.length; start += batchRows) {

@@ -44,11 +44,11 @@ export interface IngestContext {
   readonly threads: Threads;
   readonly embedder: Embedder;
   readonly projections: Projections;
-  /** Find a model of the catalog. */
+  /** Find a model in the catalog. */
   readonly getModel: (id: string) => Model | undefined;
-  /** Return true if the model for such documents is slow, so that their vectors are made later. */
+  /** Return true if the model for such documents is so slow that their vectors are computed later. */
   readonly isDeferred: (orgId: string, origin: VectorOrigin | null) => Promise<boolean>;
-  /** Note that documents of a bucket wait for vectors. */
+  /** Report that documents of a bucket are waiting for vectors. */
   readonly onDeferred: (bucketId: string) => void;
   readonly index: IndexWriter;
   readonly pictures: DocumentImages;
@@ -58,11 +58,11 @@ export interface IngestContext {
 }
 
 /**
- * Create the handler of the ingest job: extract -> chunk -> embed -> index. Searches find nothing of it until one
- * statement finishes the job and makes its generation the active one of the document.
+ * Create the ingest job handler: extract -> chunk -> embed -> index. Searches find nothing of it until a single
+ * statement finishes the job and makes its generation the document's active one.
  */
 export function ingestHandler(context: IngestContext): JobHandler {
-  // Each child may use a whole core and its full memory cap.
+  // Each child may use a whole core and its full memory limit.
   const withSlot = pLimit(Math.max(1, availableParallelism()));
   const statements = ingestStatements(context.sql);
   return {
@@ -82,7 +82,7 @@ interface WorkContext extends IngestContext {
 async function ingest(context: WorkContext, lease: Lease): Promise<void> {
   const { held, job } = lease;
   const claimed = { held, orgId: job.orgId, documentId: job.documentId as string };
-  // A small document is ready before this, and is never shown as being processed.
+  // A small document is ready sooner, and is never shown as being processed.
   const marking = setTimeout(() => markProcessing(context.sql, claimed).catch(() => undefined), RECORDED_AFTER_MS);
   try {
     await ingestClaimed(context, lease, claimed);
@@ -137,7 +137,7 @@ async function ingestClaimed(context: WorkContext, lease: Lease, claimed: Claime
   if (tableName !== null) context.onDeferred(source.bucketId);
 }
 
-/** Finish the job and make searches find its generation, in one statement. */
+/** Finish the job and make its generation searchable, in one statement. */
 async function finish(
   { statements }: WorkContext,
   lease: Lease,
@@ -161,7 +161,7 @@ async function finish(
   });
 }
 
-/** Result of reading a document, its chunks so far, and its last window, which is usually the only one. */
+/** Result of extracting a document, its chunks so far, and its last and usually only window. */
 type Extracted = ExtractSummary & { readonly buffer: ChunkBuffer; readonly last: TextWindow | null };
 
 async function extract(context: WorkContext, source: IngestSource, lease: Lease): Promise<Extracted> {
@@ -170,14 +170,14 @@ async function extract(context: WorkContext, source: IngestSource, lease: Lease)
     return await extractOnce(context, source, pictures, lease);
   } catch (error) {
     if (!(error instanceof JobError) || !(error.cause instanceof PicturesDoNotFit)) throw error;
-    // The text without the pictures is better than no text.
+    // Text without the pictures is better than no text.
     const withoutPictures = await extractOnce(context, source, null, lease);
     if (withoutPictures.last?.text) return withoutPictures;
     throw error;
   }
 }
 
-/** Extract a document. Cut all windows except the last into chunks during extraction. */
+/** Extract a document. Split all windows except the last into chunks during extraction. */
 async function extractOnce(
   context: WorkContext,
   source: IngestSource,
@@ -201,7 +201,7 @@ async function extractOnce(
         fileName: source.fileName,
         contentType: source.contentType,
         signal,
-        // Waiting for other documents is no work, so the time restarts when the wait ends.
+        // Waiting for other documents isn't work, so restart the clock after the wait.
         withSlot: (run) => context.withSlot(() => afterWait(lease, run)),
         children: context.children,
         pictures,
@@ -236,12 +236,12 @@ async function cut(buffer: ChunkBuffer, window: TextWindow, lease: Lease): Promi
 }
 
 /**
- * Embed and write the chunks, a page at a time. The first page determines model and latent space of the generation.
- * Stored vectors of the same chunks are used again. If no provider can embed the first page of a document that
- * nothing else finds, all pages are written without vectors.
- * If the model is slow, all pages are written without vectors, which another job adds.
- * @returns `outage`: reason why the generation has no vectors; null if it has them, or will have them soon;
- *   `tableName`: table of the rows if they get their vectors later, else null
+ * Embed and write the chunks page by page. The first page determines the generation's model and latent space. Stored
+ * vectors of unchanged chunks are reused. All pages are written without vectors in two cases: if no provider can embed
+ * the first page of an otherwise unsearchable document, or if the model is slow, in which case another job adds the
+ * vectors.
+ * @returns `outage`: reason why the generation has no vectors; null if it has them or will have them soon; `tableName`:
+ *   table of the rows if they get their vectors later, else null
  */
 async function write(
   context: WorkContext,
@@ -260,7 +260,7 @@ async function write(
   const embedder = new ChunkEmbedder(context.embedder, orgId, {
     signal,
     comparableWith,
-    // The space of the bucket was read before. The index writer checks it again.
+    // The bucket's space was read earlier. The index writer checks it again.
     checkSpace: async (space) => {
       if (space !== comparableWith?.space)
         await context.index.checkSpace(source.bucketId, space).catch(throwAsIndexMoved);
@@ -309,8 +309,8 @@ async function write(
 }
 
 /**
- * Create the error for a bucket whose index was replaced, or is about to be, while the document was processed. The
- * job is not at fault: it is put off and then uses the model of the new index.
+ * Create the error for a bucket whose index was or is about to be replaced while the document was processed. The job is
+ * not at fault: it is deferred and then uses the new index's model.
  */
 function indexMoved(cause?: unknown): AppError {
   return new AppError({
@@ -337,7 +337,7 @@ function noText({ format, failedPages }: ExtractSummary, source: IngestSource): 
   return new JobError({ category: 'unsupported_type', message, retryable: false });
 }
 
-/** Throw an error. A refusal of vectors of another latent space becomes the error of an index that was replaced. */
+/** Rethrow an error. Refused vectors of another latent space become the error of a replaced index. */
 function throwAsIndexMoved(error: unknown): never {
   throw error instanceof AppError && error.code === 'not_comparable' ? indexMoved(error) : error;
 }

@@ -6,26 +6,25 @@ import { type NewGeneration, registerGenerations } from './generation-store.ts';
 import { type ClaimedIngest, findSources, type IngestSource } from './source-store.ts';
 
 /**
- * Statements of ingest jobs. Many small documents are ingested at a time; those at the same step share a statement.
+ * Statements of ingest jobs. If many small documents are ingested at once, those at the same step share a statement.
  *
  * A shared statement waits for no lock, since the jobs of all organizations would wait with it. A job that it omits
- * gets a separate statement, which waits.
+ * gets its own statement, which waits.
  */
 export interface IngestStatements {
-  /** Read the document of a held job, as `findSources` does. */
+  /** Read the document of a held job, like `findSources`. */
   findSource(claimed: ClaimedIngest): Promise<IngestSource | null>;
-  /** Register a generation before writing anything of it. @returns false if its document is deleted or being deleted */
+  /** Register a generation before writing its data. @returns false if its document is deleted or being deleted */
   register(generation: NewGeneration): Promise<boolean>;
-  /** Finish a job, as `finishIngests` does. */
+  /** Finish a job, like `finishIngests`. */
   finish(written: WrittenIngest): Promise<IngestOutcome>;
 }
 
 /**
- * Maximum number of statements that may wait for locks. Each holds a connection; most connections stay free for
- * statements that do not wait.
+ * Maximum number of statements that may wait for locks. Each holds a connection; most connections stay free for others.
  */
 const LOCK_WAITS = { runningMax: 4, runningOfOneMax: 2, waitingOfOneMax: Number.POSITIVE_INFINITY };
-/** Never aborts: a wait for a place ends by itself, since each statement has a time limit. */
+/** Signal that never aborts: a wait for a slot ends by itself, since each statement has a time limit. */
 const NEVER = new AbortController().signal;
 
 export function ingestStatements(sql: Sql): IngestStatements {
@@ -55,8 +54,8 @@ export function ingestStatements(sql: Sql): IngestStatements {
 }
 
 /**
- * Finish jobs of different documents by one statement. If several jobs are of one document, they are omitted:
- * separate statements decide which generation becomes active, even if some jobs are locked.
+ * Finish jobs of different documents in one statement. Omit several jobs of the same document: separate statements
+ * decide which generation becomes active, even if some jobs are locked.
  * @returns true for each job that is ready
  */
 async function finishShared(sql: Sql, written: readonly WrittenIngest[]): Promise<boolean[]> {
@@ -68,7 +67,7 @@ async function finishShared(sql: Sql, written: readonly WrittenIngest[]): Promis
   return written.map((each) => ready.has(each));
 }
 
-/** Batcher for each document. Calls for one document share a statement, and none waits for another document. */
+/** Batcher per document. Calls for the same document share a statement, and none waits for another document. */
 class BatcherByDocument<Call, Result> {
   readonly #run: (calls: readonly Call[]) => Promise<readonly Result[]>;
   readonly #batchers = new Map<string, { readonly batcher: StatementBatcher<Call, Result>; calls: number }>();

@@ -5,17 +5,17 @@ import { notFound } from '../platform/errors.ts';
 import { requeueDocument, settleDocument } from './job-store.ts';
 import { snapshotOf } from './snapshot.ts';
 
-/** Processing type of a job after an edit of metadata, which changes no text. */
+/** Processing type of a job after a metadata edit, which changes no text. */
 export const METADATA_EDIT = 'metadata_edit';
-/** Processing type of the job of a document whose hard delete was cancelled. */
+/** Processing type of a job that restores a document after its hard delete was cancelled. */
 export const DOCUMENT_RESTORE = 'document_restore';
 
-/** Return true for jobs that need not read the file, since its text cannot have changed. */
+/** Return true for jobs that need not read the file, since its text can't have changed. */
 export function keepsText(processingType: string | null): boolean {
   return processingType === METADATA_EDIT || processingType === DOCUMENT_RESTORE;
 }
 
-/** Return the reason why a document was not processed. A job that was deleted while queued no longer exists. */
+/** Return the reason why a document was not processed. A job deleted while queued no longer exists. */
 function reasonOf(job: Job): string {
   return job.status === 'cancelled'
     ? 'its job was cancelled; reprocess the job'
@@ -23,8 +23,8 @@ function reasonOf(job: Job): string {
 }
 
 /**
- * Create the operations on ingest jobs. While a document is ingested again, searches find its old generation until
- * the new one is live. Searches never find the rows of a cancelled job; they are swept as a dead generation.
+ * Create the operations on ingest jobs. While a document is ingested again, searches find its old generation until the
+ * new one is live. Searches never find the rows of a cancelled job, which are swept as a dead generation.
  */
 export function ingestOperations(): JobKindOperations {
   return {
@@ -53,7 +53,7 @@ export function ingestOperations(): JobKindOperations {
         metadataSnapshot: snapshotOf(document),
       });
     },
-    // The document keeps its file and its chunks. Nothing belongs to the job alone.
+    // The document keeps its file and chunks. Nothing belongs to the job alone.
     async forget() {},
   };
 }

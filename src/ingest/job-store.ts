@@ -3,17 +3,16 @@ import { isUnfinished } from '../jobs/state-store.ts';
 import type { Sql } from '../platform/postgres.ts';
 import type { UnsurePicture } from './extract/image-texts.ts';
 
-/** Reason why a job ended without a result, for the owner of the document. */
+/** Reason why a job ended without a result, for the document's owner. */
 export type EndReason = { readonly failure: string } | { readonly cancellation: string };
 
 /**
- * Set the status of a document after one of its jobs ended without a result, in the transaction of that job. The
- * document stays ready if an earlier generation with vectors is live. It keeps its status while another job works on
- * it. Otherwise it becomes failed. A cancellation is recorded only if nothing will make the document's newest content
- * searchable.
+ * Update a document's status after one of its jobs ended without a result, in that job's transaction. It stays ready if
+ * an earlier generation with vectors is live, and keeps its status while another job works on it. Otherwise it becomes
+ * failed. Record a cancellation only if nothing will make the document's newest content searchable.
  */
 export async function settleDocument(sql: Sql, orgId: string, documentId: string, reason: EndReason): Promise<void> {
-  // Lock the row before reading it. If two jobs end at the same time, the second then sees the end of the first.
+  // Lock the row before reading it. If two jobs end at once, the second then sees the end of the first.
   const [row] = await sql`
     SELECT 1 FROM documents WHERE org_id = ${orgId} AND id = ${documentId} AND status <> 'deleting' FOR UPDATE`;
   if (!row) return;
@@ -31,7 +30,7 @@ export async function settleDocument(sql: Sql, orgId: string, documentId: string
     WHERE org_id = ${orgId} AND id = ${documentId}`;
 }
 
-/** Fields of a document that is ingested again, for its new job. */
+/** Fields of a document to be ingested again, for its new job. */
 export interface RequeuedDocument {
   readonly objectKey: string;
   readonly fileName: string;
@@ -41,8 +40,8 @@ export interface RequeuedDocument {
 }
 
 /**
- * Mark a document as queued for another ingest unless searches find it; null if it is deleted or being deleted. A
- * document that only keyword search finds stays failed until it is embedded.
+ * Mark a document as queued for another ingest unless searches find it. Return null if it is deleted or being deleted.
+ * A document that only keyword search finds stays failed until it is embedded.
  */
 export async function requeueDocument(sql: Sql, orgId: string, documentId: string): Promise<RequeuedDocument | null> {
   const [row] = await sql`
@@ -60,7 +59,7 @@ export async function requeueDocument(sql: Sql, orgId: string, documentId: strin
   };
 }
 
-/** Outcome of reading a document, for the snapshot of its job. Lists are of pages, from 1. */
+/** Outcome of extracting a document, for its job's snapshot. Lists contain pages, from 1. */
 export interface ExtractionRecord {
   readonly pages: number | null;
   readonly failedPages: readonly number[];
@@ -69,14 +68,14 @@ export interface ExtractionRecord {
   readonly recognisedPages: readonly number[];
   readonly skipped: readonly { readonly name: string; readonly category: string }[];
   readonly unsurePictures: readonly UnsurePicture[];
-  /** Pages whose text is unknown. */
+  /** Pages with undecodable text. */
   readonly unmappedPages?: readonly number[] | undefined;
 }
 
 const LISTED_MAX = 1_000;
 const WARNINGS_MAX = 20;
 
-/** Return the unread parts of a document for the snapshot of its job; null if all parts were read. */
+/** Return a document's unread parts for its job's snapshot, or null if all were read. */
 export function extractionSnapshot(found: ExtractionRecord): Record<string, unknown> | null {
   const lists = {
     failed_pages: found.failedPages,
@@ -84,7 +83,7 @@ export function extractionSnapshot(found: ExtractionRecord): Record<string, unkn
     recognised_pages: found.recognisedPages,
     skipped: found.skipped,
   };
-  if (Object.values(lists).every((list) => list.length === 0)) return null; // Then no text was recognised either.
+  if (Object.values(lists).every((list) => list.length === 0)) return null; // no text was recognised either
   const cut = Object.entries(lists).map(([name, list]) => [name, list.slice(0, LISTED_MAX)] as const);
   const counts = { failed_count: found.failedPages.length, empty_count: found.emptyPages.length };
   const extraction = { pages: found.pages, ...counts, ...Object.fromEntries(cut) };

@@ -9,9 +9,9 @@ import type { EmbeddedChunks } from './chunk-embedder.ts';
 import type { NewGeneration } from './generation-store.ts';
 import { isUnfound, lockHeldJob, updateToKeywordOnly } from './store.ts';
 
-// Keyword search finds a document that cannot be embedded now. Until it is embedded, its generation has no vectors.
+// Keyword search finds a document that can't be embedded now. Until it is embedded, its generation has no vectors.
 
-/** Reasons that pass without a change to the document. */
+/** Reasons that may go away without a change to the document. */
 const OUTAGES = new Set(['upstream_unavailable', 'quota', 'not_comparable']);
 
 /** Reason why a document has no vectors for now. */
@@ -22,8 +22,8 @@ export interface Outage {
 }
 
 /**
- * Describe why a document that no search finds cannot be embedded now; null if searches find it, or if the reason
- * would not pass without a change to the document.
+ * Describe why an unsearchable document can't be embedded now. Return null if searches find it, or if the reason won't
+ * go away without a change to the document.
  */
 export async function outageOf(
   sql: Sql,
@@ -39,7 +39,7 @@ function isOutage(error: unknown): error is Error {
   return error instanceof AppError && error.code === 'not_comparable';
 }
 
-/** Return zeros in place of the vectors of chunks. Only keyword search finds their rows. */
+/** Return zeros in place of the chunk vectors. Only keyword search finds such rows. */
 export function withoutVectors(chunks: number): EmbeddedChunks {
   return {
     vectors: new Float32Array(chunks * INDEX_DIMENSIONS),
@@ -52,8 +52,8 @@ export function withoutVectors(chunks: number): EmbeddedChunks {
 }
 
 /**
- * Make keyword search find a document that could not be embedded, and list it as failed with the reason, until a later
- * attempt of its job embeds it. Do nothing if the job is lost, or if the document is now found, hidden or deleted.
+ * Make a document that couldn't be embedded searchable by keyword, and list it as failed with the reason, until a later
+ * attempt of its job embeds it. Do nothing if the job is lost, or if the document is now searchable, hidden or deleted.
  */
 export async function activateWithoutVectors(
   sql: Sql,

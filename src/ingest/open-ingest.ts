@@ -34,10 +34,10 @@ export interface Ingest {
   readonly uploads: UploadContext;
   /** Context for importing vectors. */
   readonly imports: ImportContext;
-  /** Context for reading the text of a document back. */
+  /** Context for reading back a document's text. */
   readonly reading: ReadingContext;
   readonly jobs: readonly JobDefinition[];
-  /** Context for embedding a bucket by another model. */
+  /** Context for embedding a bucket with another model. */
   readonly reembed: MoveJobs;
   /** Context for rebuilding the index of a bucket. */
   readonly reindex: ReindexContext;

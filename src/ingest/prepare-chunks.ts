@@ -9,52 +9,48 @@ import { headingsAfter, type OpenHeading, streamChunks } from './chunk.ts';
 import type { Chunk } from './chunk-packer.ts';
 import type { TextWindow } from './extract/blocks.ts';
 
-/** Chunk that is ready to be embedded and indexed. Its index counts from the first chunk of its window. */
+/** Chunk ready to be embedded and indexed. Its index counts from the first chunk of its window. */
 export interface PreparedChunk extends Chunk {
-  /** Input of the model: the headings that enclose the chunk, the header of its table, then its text. */
+  /** Model input: the headings above the chunk, the header of its table, then its text. */
   readonly embedText: string;
-  /** Tokens for keyword search: the analysed `embedText`, then its headings once more, joined by spaces. */
+  /** Tokens for keyword search: the analysed `embedText`, then the headings again, separated by spaces. */
   readonly tokens: string;
 }
 
 export interface PrepareRequest {
   readonly window: TextWindow;
-  /** Headings that enclose the start of the window. */
+  /** Headings above the start of the window. */
   readonly openHeadings: readonly OpenHeading[];
   readonly chunkTokens: number;
   readonly overlapTokens: number;
 }
 
-/** Consecutive chunks. `packed` is the format that `unpackPage` reads. */
+/** Consecutive chunks. `packed` is the format read by `unpackPage`. */
 export type ChunkPage =
   | { readonly count: number; readonly chunks: readonly PreparedChunk[] }
   | { readonly count: number; readonly packed: Uint8Array };
 
 export interface PreparedWindow {
   readonly pages: readonly ChunkPage[];
-  /** Headings that enclose the start of the next window. */
+  /** Headings above the start of the next window. */
   readonly openHeadings: readonly OpenHeading[];
 }
 
-/**
- * Maximum length of a text that is chunked on this thread. A longer one would block the event loop for more than 10 ms.
- */
+/** Maximum length of a text to chunk on this thread. A longer one would block the event loop for more than 10 ms. */
 const INLINE_CHARS_MAX = 16_384;
 /**
- * Length above which a window's chunks are packed, since they may be held together with those of a hundred other
+ * Length from which a window's chunks are packed, since they may be held together with those of a hundred other
  * windows.
  */
 const PACKED_CHARS_MIN = 1024 * 1024;
 
-/** Maximum of chunks of one document. */
+/** Maximum number of chunks per document. */
 export const CHUNKS_MAX = 200_000;
-/**
- * Number of chunks that are embedded, stored and indexed together: 2 MB of vectors, and up to 3 MB of native vectors.
- */
+/** Number of chunks to embed, store and index together: 2 MB of vectors, and up to 3 MB of native vectors. */
 export const PAGE_CHUNKS = 512;
 
 /**
- * Cut a window into chunks and analyse them, on a worker thread if the window is long. Null if there are more than
+ * Split a window into chunks and analyse them, on a worker thread if it is long. Return null if there are more than
  * `CHUNKS_MAX`.
  */
 export function prepareWindow(
@@ -68,7 +64,7 @@ export function prepareWindow(
   return threads.run(new URL(import.meta.url), name, request, { signal });
 }
 
-/** Cut and analyse a window on the calling thread. */
+/** Split and analyse a window on the calling thread. */
 export function prepareHere({
   window,
   openHeadings,
@@ -90,7 +86,7 @@ export function prepareHere({
   return { pages, openHeadings: headingsAfter(window.blocks, openHeadings) };
 }
 
-/** Cut and analyse one window of many, and pack its pages. Called on a worker thread. */
+/** Split and analyse one of many windows, and pack its pages. Called on a worker thread. */
 export function preparePacked(request: PrepareRequest): unknown {
   const prepared = prepareHere(request);
   if (prepared === null) return null;
@@ -112,7 +108,7 @@ export async function unpackPage(page: ChunkPage): Promise<readonly PreparedChun
 
 const inflate = promisify<Uint8Array, Buffer>(inflateRaw);
 
-/** Compute `tokens` of stored chunks on the calling thread. */
+/** Compute the `tokens` of stored chunks on the calling thread. */
 export function analyseKept(chunks: readonly KeptChunk[]): string[] {
   return chunks.map((chunk) => tokensOf(chunk, embedTextOf(chunk)));
 }
@@ -120,19 +116,19 @@ export function analyseKept(chunks: readonly KeptChunk[]): string[] {
 /** Fields of a chunk from which all its texts are derived. */
 export type KeptChunk = Pick<Chunk, 'text'> & { readonly locator: Pick<Locator, 'heading_path' | 'table_header'> };
 
-/** Return the text that the model reads: the headings above a chunk, then the text that a search shows. */
+/** Return the text that the model embeds: the headings above a chunk, then the text shown in results. */
 export function embedTextOf(chunk: KeptChunk): string {
   const headings = chunk.locator.heading_path.filter((heading) => !chunk.text.startsWith(heading));
   const text = shownTextOf(chunk);
   return headings.length > 0 ? `${headings.join(' > ')}\n${text}` : text;
 }
 
-/** Return the text that a search shows. Rows from inside a table follow the column names. */
+/** Return the text shown in results. Rows from within a table follow its column names. */
 export function shownTextOf({ text, locator }: KeptChunk): string {
   return locator.table_header === undefined ? text : `${locator.table_header}\n${text}`;
 }
 
-/** Convert offsets in a window to offsets in the text of the document. */
+/** Convert offsets within a window to offsets within the document's text. */
 function moved(locator: Locator, by: number): Locator {
   const { start, end, places } = locator;
   const offsets = { start: start + by, end: end + by };
@@ -140,7 +136,7 @@ function moved(locator: Locator, by: number): Locator {
   return { ...locator, ...offsets, places: places.map((place) => ({ ...place, start: place.start + by })) };
 }
 
-/** Analyse a chunk. Its headings count twice, so that a title weighs more than a mention. */
+/** Analyse a chunk. Count its headings twice, so that a title weighs more than a mention. */
 function tokensOf({ locator }: Pick<KeptChunk, 'locator'>, embedText: string): string {
   const language = languageOfText(embedText);
   const headings = analyse(locator.heading_path.join('\n'), language);

@@ -6,7 +6,7 @@ import type { DocumentImages } from '../recognition/document-images.ts';
 import { type ExtractCategory, ExtractError } from './extract/errors.ts';
 import type { ImageReading } from './extract/image-texts.ts';
 
-/** Categories of errors that concern one picture. Any other error concerns all of them. */
+/** Error categories of failures of a single picture. Any other error affects all pictures. */
 const CATEGORY_BY_CODE: Readonly<Record<string, ExtractCategory>> = {
   image_unreadable: 'corrupt',
   image_too_slow: 'too_large',
@@ -14,7 +14,7 @@ const CATEGORY_BY_CODE: Readonly<Record<string, ExtractCategory>> = {
 };
 
 /**
- * Create the recognition for the pictures of a document that was uploaded with `strategy`; null if they are not read.
+ * Create the picture recognition for a document uploaded with `strategy`. Return null if pictures aren't read.
  * @param onRead called after each picture
  */
 export function pictureReading(

@@ -12,14 +12,14 @@ import type { UploadReply, UploadRequest } from './schema.ts';
 import { linkTo, newJobOf, queueIngest, type Registered, requireStorage, type StoredUpload } from './stored-upload.ts';
 import type { UploadStatements } from './upload-statements.ts';
 
-/** Stored upload with the request for it. */
+/** Stored upload with its request. */
 export interface WantedUpload {
   readonly upload: StoredUpload;
   readonly request: UploadRequest;
   readonly collectionId: string | null;
 }
 
-/** Upload with the fields that its document and its job get from the request. */
+/** Upload with the fields that its document and job take from the request. */
 interface Wanted extends WantedUpload {
   readonly scope: string | undefined;
   readonly metadata: Record<string, string>;
@@ -36,9 +36,9 @@ export function isPlainUpload(request: UploadRequest, storageBytesMax: number | 
 }
 
 /**
- * Write the document and the job of a plain upload by one statement, in a fraction of the time of `registerInSteps`.
- * Null if nothing was written, because the upload needs a decision or has to wait.
- * @param bucket as it was when it was last read
+ * Write the document and job of a plain upload in one statement, in a fraction of the time of `registerInSteps`. Return
+ * null without writing if the upload needs a decision or has to wait.
+ * @param bucket bucket as last read
  */
 export async function registerAtOnce(
   sql: Sql,
@@ -64,8 +64,8 @@ export async function registerAtOnce(
 }
 
 /**
- * Write the document and the job of an upload in one transaction, which handles bytes that a document already has and
- * bytes that replace a document's content.
+ * Write the document and job of an upload in one transaction. It handles bytes that a document already has, and bytes
+ * that replace a document's content.
  * @throws AppError as `uploadDocument`
  */
 export function registerInSteps(
@@ -77,7 +77,7 @@ export function registerInSteps(
   const wanted = wantedOf(given);
   const { upload, request } = wanted;
   return sql.begin(async (tx) => {
-    // These are sent together and done in this order.
+    // Both statements are sent at once and run in this order.
     const [{ policy }, sameContent] = await Promise.all([
       lockBucketPolicy(tx, caller.orgId, bucketId),
       refusesDuplicates(request) ? findSameContent(tx, caller, bucketId, upload) : null,
@@ -100,10 +100,10 @@ export function registerInSteps(
 }
 
 /**
- * Write the documents and the jobs of stored files in one transaction, whatever other documents of the bucket hold.
- * @param bucket locked, so that its policy does not change
+ * Write the documents and jobs of stored files in one transaction, without regard to other documents of the bucket.
+ * @param bucket locked, so that its policy can't change
  * @returns ids of the jobs
- * @throws AppError `scope_not_yours` (403), 400 for a department that the bucket does not list
+ * @throws AppError `scope_not_yours` (403), 400 for a department that the bucket doesn't list
  */
 export async function registerStored(
   tx: Sql,
@@ -122,10 +122,10 @@ export async function registerStored(
   return jobs.map(({ id }) => id);
 }
 
-/** Compute the access policy of an upload. @throws AppError 400 for a department that the bucket does not list */
+/** Compute the access policy of an upload. @throws AppError 400 for a department that the bucket doesn't list */
 function checkedAccess(caller: Caller, policy: BucketPolicy, wanted: Wanted) {
   const clamped = accessOf(caller, policy, wanted);
-  // An edit ignores such a scope. Here that would show the document to every department.
+  // An edit ignores such a scope. Here, ignoring it would show the document to every department.
   if (wanted.scope !== undefined && clamped.access.scope !== wanted.scope) {
     const listed = policy.departments?.join(', ');
     throw invalidRequest(`metadata.scope: must be one of the bucket's departments (${listed})`, 'metadata.scope');
@@ -145,14 +145,14 @@ function refusesDuplicates({ on_duplicate: onDuplicate }: UploadRequest): boolea
   return onDuplicate !== 'allow' && onDuplicate !== 'replace';
 }
 
-/** Find the document with the same bytes. Other uploads of these bytes wait until the transaction ends. */
+/** Find the document with the same bytes. Make other uploads of these bytes wait until the transaction ends. */
 async function findSameContent(tx: Sql, caller: Caller, bucketId: string, { stored }: StoredUpload) {
   const sha256 = Buffer.from(stored.sha256, 'hex');
   const [, found] = await Promise.all([lockContent(tx, bucketId, sha256), findByContent(tx, caller, bucketId, sha256)]);
   return found;
 }
 
-/** Answer the upload of bytes that a document already has. @throws AppError `duplicate_document` (409) */
+/** Build the response to an upload of bytes that a document already has. @throws AppError `duplicate_document` (409) */
 function replyOfDuplicate(
   bucketId: string,
   duplicate: NonNullable<Awaited<ReturnType<typeof findByContent>>>,
@@ -166,7 +166,7 @@ function replyOfDuplicate(
   });
 }
 
-/** Warn of an older document of the same path, which stays beside the new one. */
+/** Warn about an older document with the same path, which is kept beside the new one. */
 async function findOlder(tx: Sql, caller: Caller, bucketId: string, request: UploadRequest): Promise<string[]> {
   const { source_path: sourcePath, on_duplicate: onDuplicate } = request;
   if (!sourcePath || onDuplicate === 'replace') return [];
@@ -197,7 +197,7 @@ function newDocumentOf(caller: Caller, bucketId: string, wanted: Wanted, access:
   };
 }
 
-/** Return the metadata of an upload, in which null is no value. */
+/** Return the metadata of an upload, without keys whose value is null. */
 export function textsOf(metadata: UploadRequest['metadata'] = {}): Record<string, string> {
   return Object.fromEntries(Object.entries(metadata).filter((entry): entry is [string, string] => entry[1] !== null));
 }

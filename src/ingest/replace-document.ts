@@ -19,7 +19,7 @@ import type { Sql } from '../platform/postgres.ts';
 import type { UploadRequest } from './schema.ts';
 import { linkTo, queueIngest, type Registered, requireStorage, type StoredUpload } from './stored-upload.ts';
 
-/** Request of a replacing upload, with its parts as the upload read them. */
+/** Request of a replacing upload, with its parsed parts. */
 export interface ReplaceRequest {
   readonly request: UploadRequest;
   readonly scope: string | undefined;
@@ -28,9 +28,7 @@ export interface ReplaceRequest {
   readonly collectionId: string | null;
 }
 
-/**
- * Find the document whose content an upload replaces, before storing the bytes. Return its id; null if there is none.
- */
+/** Find the document whose content an upload replaces, before storing the bytes. Return its id, or null. */
 export async function findReplaced(
   sql: Sql,
   caller: Caller,
@@ -43,14 +41,14 @@ export async function findReplaced(
 }
 
 /**
- * Give the newest document of a path the uploaded content. The document keeps its id, metadata and access policy
- * unless the request sets them. Searches find its old text until the job of the new content finishes; the same
- * transaction makes the new text visible and removes the old. Older documents of the path are deleted. The same bytes
- * change nothing.
+ * Replace the content of the newest document at a path with the upload. The document keeps its id, metadata and access
+ * policy unless the request sets them. Searches find its old text until the new content's job finishes, in the
+ * transaction that makes the new text visible and removes the old text. Delete older documents at the path. Do nothing
+ * for equal bytes.
  *
- * Null if the path has no document yet.
- * @throws AppError `path_busy` (409) if another upload of the path came between, `scope_missing`, `role_missing`
- *   (403) for a change of the access policy without the right to edit it, `storage_quota_exceeded` (402), 400
+ * Return null if there is no document at the path yet.
+ * @throws AppError `path_busy` (409) if another upload of the path came between, `scope_missing`, `role_missing` (403)
+ *   for a change of the access policy without the right to edit it, `storage_quota_exceeded` (402), 400
  */
 export async function replaceDocument(
   tx: Sql,
@@ -111,7 +109,7 @@ export async function replaceDocument(
 }
 
 /**
- * Compute the access policy. A change of it needs the right to edit it, since searches find the old text for a while.
+ * Compute the access policy. Changing it requires the right to edit it, since searches find the old text for a while.
  */
 function accessOf(caller: Caller, newest: PathVersion, { request, scope, policy }: ReplaceRequest) {
   const { privacy_level, classification, public_accessible, access } = request;

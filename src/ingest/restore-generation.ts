@@ -12,11 +12,11 @@ import { findStoredGeneration, type StoredGeneration } from './store.ts';
 import { GenerationWriter, type WriteContext } from './write-generation.ts';
 
 /**
- * Write a new generation of a document from its stored chunks and vectors. An edit of metadata changes neither text
- * nor vectors, so the file need not be read again.
+ * Write a new generation of a document from its stored chunks and vectors. A metadata edit changes neither, so the file
+ * need not be reread.
  *
- * Null if nothing is stored, if it is of an earlier content or damaged, or if its vectors are of another latent space
- * than those of the bucket now.
+ * Return null if nothing is stored, if it is damaged or from earlier content, or if its vectors are in another latent
+ * space than the bucket's current ones.
  */
 export async function restoreGeneration(
   context: WriteContext & { readonly statements: IngestStatements },
@@ -59,7 +59,7 @@ export async function restoreGeneration(
   return generation;
 }
 
-/** Return true if all chunks can be read. Nothing is written before that is known. */
+/** Return true if all chunks are readable. Write nothing before that is certain. */
 async function isWhole({ objects }: WriteContext, stored: StoredGeneration, signal: AbortSignal): Promise<boolean> {
   let count = 0;
   try {

@@ -12,8 +12,8 @@ import { snapshotOf } from './snapshot.ts';
 const PRIORITY = 5;
 
 /**
- * Create the chore that ingests documents again whose jobs have given up on a provider. It retries one document per
- * bucket every ten minutes. Once a document of the bucket was embedded, it retries all of them.
+ * Create the chore that re-ingests documents whose jobs gave up on a provider. It retries one document per bucket every
+ * ten minutes. Once a document of the bucket has been embedded, it retries all of them.
  */
 export function retryChore(context: { sql: Sql; notifier: JobNotifier; logger: Logger }, everyMs: number): Chore {
   const { sql, notifier, logger } = context;
@@ -38,7 +38,7 @@ export function retryChore(context: { sql: Sql; notifier: JobNotifier; logger: L
 function requeue(sql: Sql, { orgId, bucketId, documentId, collectionId }: FailedDocument): Promise<boolean> {
   return sql.begin(async (tx) => {
     const document = await requeueDocument(tx, orgId, documentId);
-    // Another process may have queued it in the meantime.
+    // Another process may have queued it meanwhile.
     if (document === null || (await hasUnfinishedJob(tx, documentId))) return false;
     await enqueueJob(tx, {
       id: newId('job'),

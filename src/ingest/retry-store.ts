@@ -9,11 +9,11 @@ export interface FailedDocument {
 }
 
 const DOCUMENTS_MAX = 200;
-/** Interval at which one document of a bucket is tried again. */
+/** Interval between retries of one document per bucket. */
 const PROBE_MS = 10 * 60_000;
 
 /**
- * Select documents without vectors that have no unfinished job. For a bucket in which a later job embedded a
+ * Select documents without vectors and without an unfinished job. For a bucket in which a later job embedded a
  * document, select all of them. For other buckets, select the one that failed first, if that was long enough ago.
  */
 export async function selectFailedByOutage(sql: Sql): Promise<FailedDocument[]> {

@@ -3,7 +3,7 @@ import type { Sql } from '../platform/postgres.ts';
 import { readArtifact } from './artifact-store.ts';
 import { selectLiveArtifacts } from './store.ts';
 
-/** Sample at most `max` texts of searchable chunks of a bucket, from randomly picked documents. */
+/** Sample at most `max` texts of searchable chunks of a bucket, from random documents. */
 export async function sampleChunks(
   { sql, objects }: { sql: Sql; objects: Objects },
   orgId: string,

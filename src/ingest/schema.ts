@@ -13,9 +13,9 @@ import { fileNameOf, oneLine } from '../platform/printable.ts';
 import { textInteger } from '../platform/zod-integers.ts';
 
 /**
- * Name of a file as given by the uploader, in NFC, since macOS sends NFD. It is shown and searched for, but never used
- * as a path. Marks of text direction become `_`: chat programs write them into honest names, but they also make
- * `exe.txt` of `txt.exe`.
+ * File name as given by the uploader, in NFC, since macOS sends NFD. It is displayed and searched, but never used as a
+ * path. Bidirectional control characters become `_`: chat programs add them to harmless names, but they can also
+ * disguise `txt.exe` as `exe.txt`.
  */
 export const FileName = z
   .string()
@@ -28,10 +28,10 @@ export const FileName = z
   .overwrite(fileNameOf)
   .meta({ pattern: '^[^/\\\\\\u0000-\\u001f\\u007f-\\u009f]+$', not: { enum: ['.', '..'] } });
 
-/** Longest JSON text of a multipart field, many times the size of real metadata. */
+/** Maximum length of a JSON multipart field, many times the size of real metadata. */
 const JSON_FIELD_CHARS_MAX = 64 * 1024;
 
-/** Accept a field of a JSON request also as JSON text, since a multipart field is text. */
+/** Build a schema that also accepts JSON text, since multipart fields are text. */
 function orJsonText<T extends z.ZodType>(schema: T) {
   return z.preprocess((value, context) => {
     if (typeof value !== 'string') return value;
@@ -48,7 +48,7 @@ function orJsonText<T extends z.ZodType>(schema: T) {
   }, schema);
 }
 
-/** Fields of an upload, in both multipart and JSON requests. */
+/** Upload fields common to multipart and JSON requests. */
 const UploadFields = z.object({
   content_type: z.string().max(255).optional(),
   source_path: z

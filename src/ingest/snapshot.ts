@@ -1,4 +1,4 @@
-/** Return the snapshot of a document at the time when its job is queued (contract 2.6). */
+/** Return a snapshot of a document at the time of queueing its job (contract 2.6). */
 export function snapshotOf(document: {
   fileName: string;
   sourcePath: string | null;

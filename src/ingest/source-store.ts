@@ -5,7 +5,7 @@ import { type HeldJob, isHeldJob } from '../jobs/store.ts';
 import { valueRows } from '../platform/postgres/value-rows.ts';
 import type { Sql } from '../platform/postgres.ts';
 
-/** Fields of a document that ingest needs. */
+/** Document fields that ingest needs. */
 export interface IngestSource {
   readonly documentId: string;
   readonly orgId: string;
@@ -18,18 +18,18 @@ export interface IngestSource {
   readonly options: IngestOptions;
   readonly privacyLevel: number;
   readonly eventTimeMs: number | null;
-  /** Format and pages of an earlier reading; null before the first reading, or for a format without pages. */
+  /** Format and page count from an earlier extraction; null before the first one, or for a format without pages. */
   readonly fileType: string | null;
   readonly pageCount: number | null;
-  /** True if the stored chunks are of an earlier content. */
+  /** True if the stored chunks are from earlier content. */
   readonly isContentPending: boolean;
   /** False if no chunks or vectors are stored, as for a new document. */
   readonly hasGeneration: boolean;
-  /** Model and space of the vectors that searches of the bucket find now; null if there are none. */
+  /** Model and space of the bucket's searchable vectors; null if there are none. */
   readonly origin: VectorOrigin | null;
 }
 
-/** Job that a worker has claimed, and its document. */
+/** Job claimed by a worker, with its document. */
 export interface ClaimedIngest {
   readonly held: HeldJob;
   readonly orgId: string;
@@ -38,7 +38,7 @@ export interface ClaimedIngest {
 
 /**
  * Read the documents of held jobs.
- * @returns for each job its document; null if the document is deleted or being deleted, or the job is no longer held
+ * @returns a document for each job; null if it is deleted or being deleted, or the job is no longer held
  */
 export async function findSources(sql: Sql, claimed: readonly ClaimedIngest[]): Promise<(IngestSource | null)[]> {
   const jobs = valueRows(sql, 'claimed', claimed, {
@@ -62,8 +62,8 @@ export async function findSources(sql: Sql, claimed: readonly ClaimedIngest[]): 
 }
 
 /**
- * Mark the document of a held job as being processed, if searches do not find it. The row of the job is locked first.
- * If a cancellation sets the status of the document before this statement, this statement changes nothing.
+ * Mark the document of a held job as being processed if searches don't find it. Lock the job's row first, so that this
+ * has no effect if a cancellation has already set the document's status.
  */
 export async function markProcessing(sql: Sql, { held, orgId, documentId }: ClaimedIngest): Promise<void> {
   await sql`

@@ -8,7 +8,7 @@ import type { Sql } from '../platform/postgres.ts';
 import { KEYWORD_ONLY } from '../projection/projections.ts';
 import type { NewGeneration } from './generation-store.ts';
 
-/** Select the chunk artifacts of the live generations of a bucket that have text, in random order. */
+/** Select the chunk artifacts of a bucket's live generations with text, in random order. */
 export async function selectLiveArtifacts(
   sql: Sql,
   orgId: string,
@@ -29,7 +29,7 @@ export interface StoredGeneration extends VectorFacts {
   readonly chunksCount: number;
 }
 
-/** Find the generation whose vectors are stored for a document: the live one, or the one that an edit took out. */
+/** Return the generation with a document's stored vectors: the live one, or the one taken out of search by an edit. */
 export async function findStoredGeneration(
   sql: Sql,
   orgId: string,
@@ -53,22 +53,22 @@ export async function findStoredGeneration(
   };
 }
 
-/** Document whose text the caller may read, and the place of that text. */
+/** Document whose text the caller may read, with the location of that text. */
 export interface ReadableDocument {
   readonly id: string;
   readonly bucketId: string;
   readonly fileName: string;
   readonly sourcePath: string | null;
   readonly pageCount: number | null;
-  /** Number of its chunks; 0 if there are none yet. */
+  /** Number of chunks; 0 if there are none yet. */
   readonly chunksCount: number;
-  /** Object with the chunks that searches find; null if there are none yet. */
+  /** Object key of the searchable chunks; null if there are none yet. */
   readonly artifactKey: string | null;
 }
 
 /**
  * Find a document whose text the caller may read.
- * @throws AppError `document_not_found` (404): missing, foreign or hidden
+ * @throws AppError `document_not_found` (404) if it is missing, of another organization, or hidden
  */
 export async function findReadableDocument(
   sql: Sql,
@@ -95,7 +95,7 @@ export async function findReadableDocument(
   };
 }
 
-/** Return true if no search finds a document, although it is searchable. */
+/** Return true if no search finds a document although it is searchable. */
 export async function isUnfound(sql: Sql, orgId: string, documentId: string): Promise<boolean> {
   const rows = await sql`
     SELECT 1 FROM documents WHERE org_id = ${orgId} AND id = ${documentId} AND active_generation IS NULL AND searchable
@@ -103,13 +103,13 @@ export async function isUnfound(sql: Sql, orgId: string, documentId: string): Pr
   return rows.length > 0;
 }
 
-/** Keep a job from being finished or taken over until the transaction ends. Return false if it is no longer held. */
+/** Prevent a job from being finished or taken over until the transaction ends. Return false if it is no longer held. */
 export async function lockHeldJob(tx: Sql, held: HeldJob): Promise<boolean> {
   const rows = await tx`SELECT 1 FROM jobs WHERE ${isHeldJob(tx, held)} FOR SHARE`;
   return rows.length > 0;
 }
 
-/** Make a generation without vectors live for a document that no search finds. The document is listed as failed. */
+/** Make a generation without vectors live for a document that no search finds. List the document as failed. */
 export async function updateToKeywordOnly(
   tx: Sql,
   { id, orgId, documentId, chunksCount }: NewGeneration,

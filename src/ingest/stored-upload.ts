@@ -12,9 +12,9 @@ import { snapshotOf } from './snapshot.ts';
 /** Default priority, which every ingest job has. Only bulk jobs are ordered by plan. */
 const INGEST_PRIORITY = 2;
 
-/** Stored upload, as its transaction writes it. */
+/** Stored upload, ready to be written by its transaction. */
 export interface StoredUpload {
-  /** Id of the document: a new one, or that of the document whose content is replaced. */
+  /** Document id: a new one, or that of the document whose content is replaced. */
   readonly id: string;
   readonly isReplacement: boolean;
   readonly key: string;
@@ -22,17 +22,17 @@ export interface StoredUpload {
   /** Name and type as sent. */
   readonly content: { readonly fileName: string; readonly contentType: string | null };
   readonly workflowId: string | null;
-  /** Limit on the bytes of all documents of the organization; null for none. */
+  /** Limit on the total bytes of the organization's documents; null for none. */
   readonly storageBytesMax: number | null;
 }
 
-/** Reply to an upload, and the key of the content that it replaced. */
+/** Response to an upload, and the key of the content that it replaced. */
 export interface Registered {
   readonly reply: UploadReply;
   readonly replacedKey: string | null;
 }
 
-/** Reply to an upload whose bytes a document already has. */
+/** Build the response to an upload whose bytes a document already has. */
 export function linkTo(
   bucketId: string,
   duplicate: Pick<PathVersion, 'id' | 'jobId' | 'collectionId' | 'status'>,
@@ -48,14 +48,14 @@ export function linkTo(
   };
 }
 
-/** Facts of an upload that its job gets from the request. */
+/** Properties of an upload that its job takes from the request. */
 export interface GivenToJob {
   readonly request: UploadRequest;
   readonly metadata: Record<string, string>;
   readonly collectionId: string | null;
 }
 
-/** Queue the job of an upload. Return its id. */
+/** Queue an upload's job. Return its id. */
 export async function queueIngest(
   tx: Sql,
   caller: Caller,
@@ -66,7 +66,7 @@ export async function queueIngest(
   return (await enqueueJob(tx, newJobOf(caller, bucketId, upload, given))).id;
 }
 
-/** Make the job of an upload. */
+/** Build the job of an upload. */
 export function newJobOf(
   caller: Caller,
   bucketId: string,
@@ -91,8 +91,8 @@ export function newJobOf(
 }
 
 /**
- * Check that a file fits into the organization's storage. Uploads of one organization pass one after the other from
- * here to the end of their transactions, so that together they cannot exceed it.
+ * Check that a file fits into the organization's storage. This serialises uploads of an organization until the end of
+ * their transactions, so that together they can't exceed it.
  * @throws AppError `storage_quota_exceeded` (402)
  */
 export async function requireStorage(

@@ -14,14 +14,14 @@ interface Request {
   readonly orgId: string;
   readonly documentId: string;
   readonly buffer: ChunkBuffer;
-  /** Vectors of the bucket, which these must be comparable with; null if it has none. */
+  /** Vectors of the bucket to be comparable with; null if it has none. */
   readonly comparableWith: VectorOrigin | null;
   readonly signal: AbortSignal;
 }
 
 /**
- * Find stored vectors of a document that fit its chunks as they are now, so that no provider is needed. Null if there
- * are none, the text or the chunk settings changed, or the vectors are of another latent space.
+ * Find stored vectors of a document that match its current chunks, so that no provider is needed. Return null if there
+ * are none, if the text or chunk settings changed, or if the vectors are in another latent space.
  */
 export async function findStoredVectors(
   { sql, objects }: { sql: Sql; objects: Objects },
@@ -40,7 +40,7 @@ export async function findStoredVectors(
   }
 }
 
-/** Compare the stored chunks with those of a document as it is now. */
+/** Compare the stored chunks with the document's current ones. */
 async function fits(parts: AsyncGenerator<ChunkArtifact>, buffer: ChunkBuffer): Promise<boolean> {
   const stored = chunksOf(parts);
   try {
@@ -58,12 +58,12 @@ async function* chunksOf(parts: AsyncGenerator<ChunkArtifact>): AsyncGenerator<A
   for await (const { chunks } of parts) yield* chunks;
 }
 
-/** Vectors of the chunks of a stored generation, read in their order. */
+/** Reader of a stored generation's chunk vectors, in order. */
 export class StoredVectors {
   readonly #generation: StoredGeneration;
   readonly #parts: AsyncGenerator<ChunkArtifact>;
   #part: ChunkArtifact | null = null;
-  /** Number of chunks of the part that were read. */
+  /** Number of chunks read from the current part. */
   #read = 0;
 
   constructor(generation: StoredGeneration, parts: AsyncGenerator<ChunkArtifact>) {

@@ -11,22 +11,22 @@ import { jsonText, type RowRecord } from '../platform/postgres/records.ts';
 import { StatementBatcher } from '../platform/postgres/statement-batcher.ts';
 import type { Sql } from '../platform/postgres.ts';
 
-/** Document of an upload, and the job of its content. */
+/** Document of an upload, with the job for its content. */
 export interface NewUpload {
-  /** Bucket as it was when it was last read, by this name or id. */
+  /** Bucket as last read under this name or id. */
   readonly bucket: BucketView;
   readonly bucketRef: string;
   readonly document: NewDocument;
   readonly job: NewJob;
-  /** True to write them only if the caller sees no document with the same bytes in the bucket. */
+  /** True to write only if the caller sees no document with the same bytes in the bucket. */
   readonly isUnique: boolean;
 }
 
-/** Upload as a parameter of a statement. */
+/** Upload as a statement parameter. */
 interface GivenUpload {
   readonly ref: string;
   readonly policy: BucketPolicy;
-  /** Name of the lock on its bytes; null if other documents may have the same bytes. */
+  /** Lock name for its bytes; null if other documents may have the same bytes. */
   readonly lock: string | null;
   readonly document: RowRecord;
   readonly job: RowRecord;
@@ -34,10 +34,10 @@ interface GivenUpload {
 
 const BATCHERS_MAX = 1_000;
 
-/** Writes uploads. Simultaneous uploads into one bucket share a statement. */
+/** Writer of uploads. Concurrent uploads to one bucket share a statement. */
 export class UploadStatements {
   /**
-   * Batchers by bucket and by the caller's access. The cache may drop one that is in use; then two statements run at
+   * Batchers by bucket and caller's access. The cache may drop one that is in use, in which case two statements run at
    * a time.
    */
   readonly #batchers = new LRUCache<string, StatementBatcher<GivenUpload, boolean>>({ max: BATCHERS_MAX });
@@ -45,8 +45,8 @@ export class UploadStatements {
   /**
    * Insert a document and its job without waiting for a lock.
    * @param sql runs the statement, which may include other uploads
-   * @returns false if nothing was written: the bucket has changed, somebody is changing it or uploading the same
-   *   bytes, or a document has the bytes or the path
+   * @returns false if nothing was written: the bucket has changed or is being changed, the same bytes are being
+   *   uploaded, or a document already has the bytes or the path
    */
   insert(sql: Sql, caller: Caller, upload: NewUpload): Promise<boolean> {
     const { bucket, bucketRef, document, job, isUnique } = upload;
@@ -67,8 +67,8 @@ export class UploadStatements {
 }
 
 /**
- * Insert documents and their jobs by one statement.
- * @param caller one of the uploaders, who may all read the same documents
+ * Insert documents and their jobs in one statement.
+ * @param caller one of the uploaders, who all have the same read access
  * @returns true for each upload that was written
  */
 async function insertUploads(
@@ -77,10 +77,10 @@ async function insertUploads(
   bucketId: string,
   uploads: readonly GivenUpload[],
 ): Promise<boolean[]> {
-  // A lock holds back other statements only, so only one of several uploads of the same bytes is passed.
+  // A lock excludes only other statements, so pass only one of several uploads of the same bytes.
   const byLock = new Map(uploads.toReversed().map((upload) => [upload.lock, upload]));
   const given = uploads.filter((upload) => upload.lock === null || byLock.get(upload.lock) === upload);
-  // OFFSET 0 makes PostgreSQL look the path up for each upload; a join might read all documents.
+  // OFFSET 0 makes PostgreSQL look up the path per upload; a join might read all documents.
   const ofPath = isVersionOfPath(sql, caller, bucketId, sql`locked.source_path`);
   const documentOf = sql`jsonb_populate_record(NULL::documents, accepted.document) AS record`;
   const rows = await sql<{ document_id: string }[]>`

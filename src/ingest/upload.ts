@@ -28,11 +28,11 @@ export interface UploadContext {
   readonly logger: Logger;
   /** Workflow whose run uploads the document, if any. */
   readonly workflowId?: string;
-  /** Plans, which limit the storage of an organization. */
+  /** Plans, which set the storage quotas of organizations. */
   readonly plans: Config['plans'];
 }
 
-/** Content of an upload: a local file that may be moved away, bytes in memory, or a stream that is opened once. */
+/** Content of an upload: a local file that may be moved, bytes in memory, or a stream that is opened once. */
 export type UploadContent = { readonly fileName: string; readonly contentType: string | null } & (
   | { readonly file: string }
   | { readonly bytes: Uint8Array }
@@ -55,9 +55,8 @@ export function contentOfJson(request: UploadRequest): UploadContent & { readonl
 }
 
 /**
- * Upload a document: store its bytes, then write the document and its job in one transaction. A crash in between, or
- * a database that is lost before it answers, leaves unreferenced bytes, but never a document without bytes or without
- * a job.
+ * Upload a document: store its bytes, then write the document and its job in one transaction. A crash in between, or a
+ * lost database connection, may leave orphaned bytes, but never a document without bytes or without a job.
  * @throws AppError `bucket_not_found`, `collection_not_found` (404), `duplicate_document` (409), `scope_not_yours`,
  *   `scope_missing`, `role_missing` (403), `storage_quota_exceeded` (402), `path_busy` (409), 400
  */
@@ -99,7 +98,7 @@ export async function uploadDocument(
         (await registerInSteps(sql, caller, await recentBuckets.read(sql, caller, bucketRef), wanted)))
       : await registerInSteps(sql, caller, bucket, wanted));
   } catch (error) {
-    // The rows may exist nevertheless. Bytes without rows are swept.
+    // The rows may exist nevertheless. A sweep deletes bytes without rows.
     if (!mayHaveCommitted(error)) {
       await objects
         .delete(key, { unreferenced: true })
@@ -112,7 +111,7 @@ export async function uploadDocument(
   // After a crash before this line, the replaced content stays until its document is deleted.
   if (replacedKey !== null) await objects.delete(replacedKey).catch(() => undefined);
   if (reply.duplicate_of !== undefined) await objects.delete(key, { unreferenced: true });
-  // Uploads do not wait for this, since many may share one.
+  // Don't make uploads wait for this, since many may share one notification.
   else
     void context.notifier
       .notifyQueued('ingest')
@@ -121,7 +120,7 @@ export async function uploadDocument(
 }
 
 /**
- * Read the users and groups of an upload, which replace those of the bucket.
+ * Resolve the users and groups of an upload, which replace those of the bucket.
  *
  * @throws AppError `user_unknown`, `group_unknown`, 400 for a refused list
  */

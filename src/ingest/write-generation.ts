@@ -25,8 +25,8 @@ export interface WriteContext {
 type WrittenChunk = Omit<PreparedChunk, 'embedText'>;
 
 /**
- * Writes the chunks of a generation, page by page: first to object storage, since the index can be rebuilt from there
- * but not vice versa, then to the index. Searches find nothing of it before the generation is active.
+ * Writer of a generation's chunks, page by page: first to object storage, then to the index, which can be rebuilt from
+ * object storage, but not vice versa. Searches find nothing of it before the generation is active.
  */
 export class GenerationWriter {
   readonly #context: WriteContext;
@@ -45,8 +45,8 @@ export class GenerationWriter {
 
   /**
    * Write a page of chunks.
-   * @throws LeaseLost if the generation was swept in the meantime; AppError of the index (`not_comparable`) and of the
-   *   storage; the signal's reason
+   * @throws LeaseLost if the generation was swept meanwhile; AppError of the index (`not_comparable`) and of the
+   *   storage; the reason of the signal
    */
   async write(page: readonly WrittenChunk[], embedded: EmbeddedChunks, isLast: boolean): Promise<void> {
     try {
@@ -61,7 +61,7 @@ export class GenerationWriter {
     }
   }
 
-  /** Remove an incomplete artifact. */
+  /** Delete an incomplete artifact. */
   async abandon(reason: unknown): Promise<void> {
     await this.#artifact.abandon(reason);
   }
@@ -92,7 +92,7 @@ export class GenerationWriter {
     }
   }
 
-  /** Return true if the generation was swept. After its job was lost, that may happen before its artifact is stored. */
+  /** Return true if the generation was swept, which may happen to a lost job before its artifact is stored. */
   async #isGone(error: unknown): Promise<boolean> {
     if (error instanceof AppError && error.code === 'generation_gone') return true;
     if (!this.#signal.aborted) return false;

@@ -3,9 +3,9 @@ const CUT = 10;
 /**
  * Compute nDCG@10 of ranked documents (Järvelin and Kekäläinen, 2002).
  *
- * @param ranked names of documents, best first; a repeated name counts at its first rank
- * @param relevant gains of the relevant documents by name
- * @returns 0..1; 0 if nothing is relevant
+ * @param ranked document names, best first; a repeated name counts at its first rank
+ * @param relevant gain of each relevant document, by name
+ * @returns 0..1; 0 if no document is relevant
  */
 export function ndcgOf(ranked: Iterable<string>, relevant: ReadonlyMap<string, number>): number {
   const gainAt = (gain: number, at: number) => gain / Math.log2(at + 2);

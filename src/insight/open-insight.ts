@@ -7,12 +7,12 @@ import { deleteOldSearches } from './log/log-store.ts';
 import { openSearchLog, type SearchLog } from './log/search-log.ts';
 import { deleteOldSearchCounts } from './search-counts-store.ts';
 
-/** Days for which searches by day are kept. */
+/** Days for which daily search counts are kept. */
 const COUNTS_DAYS = 400;
-/** Searches of the log that one sweep removes. */
+/** Maximum number of logged searches that one sweep deletes. */
 const LOG_ROWS_SWEPT_MAX = 50_000;
 
-/** Log and counts of searches, as far as each organization keeps them. */
+/** Search log and search counts, recorded at the level of each organization. */
 export interface Insight {
   readonly log: SearchLog;
   readonly chores: (everyMs: number) => readonly Chore[];

@@ -2,11 +2,11 @@ import type { Sql } from '../platform/postgres.ts';
 import type { SearchLogSettings } from '../platform/search-settings.ts';
 import { keepsAtLeast } from './log/level-store.ts';
 
-/** Searches of one organization, bucket and UTC day (`YYYY-MM-DD`). */
+/** Search counts of one organization, bucket and UTC day (`YYYY-MM-DD`). */
 export interface SearchCount {
   readonly orgId: string;
   readonly day: string;
-  /** Empty for searches of several buckets. */
+  /** Empty for searches across several buckets. */
   readonly bucketId: string;
   readonly searches: number;
   readonly unanswered: number;
@@ -14,14 +14,14 @@ export interface SearchCount {
   readonly tookMs: number;
 }
 
-/** Add counts, each key at most once. Drop those of deleted organizations, and of those that count nothing. */
+/** Add counts, at most one per key. Skip those of organizations that are deleted or keep no counts. */
 export async function addSearchCounts(
   sql: Sql,
   settings: SearchLogSettings,
   counts: readonly SearchCount[],
 ): Promise<void> {
   if (counts.length === 0) return;
-  // The order of the keys is the same in all processes, so that they do not block each other.
+  // Sort the keys, so that processes lock rows in the same order and don't deadlock.
   const rows = counts.toSorted((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
   await sql`
     INSERT INTO search_counts AS known (org_id, day, bucket_id, searches, unanswered, slow, took_ms)
@@ -45,7 +45,7 @@ function keyOf({ orgId, day, bucketId }: SearchCount): string {
   return `${orgId} ${day} ${bucketId}`;
 }
 
-/** Note that these buckets were used now, which keeps vector stores from expiring, to the minute. */
+/** Record that these buckets were used just now, to the minute, so that vector stores don't expire. */
 export async function noteActivity(sql: Sql, bucketIds: readonly string[]): Promise<void> {
   await sql`
     UPDATE vector_stores SET last_active_at = now()
@@ -56,21 +56,21 @@ export async function noteActivity(sql: Sql, bucketIds: readonly string[]): Prom
       FOR UPDATE SKIP LOCKED)`;
 }
 
-/** Searches of one UTC day. */
+/** Search counts of one UTC day. */
 export interface SearchDay {
   readonly date: string;
   readonly searches: number;
   readonly unanswered: number;
 }
 
-/** Sum the searches of an organization by day, from the day `start` (`YYYY-MM-DD`) on. */
+/** Sum the searches of an organization per day, starting on the day `start` (`YYYY-MM-DD`). */
 export async function selectSearchDays(sql: Sql, orgId: string, start: string): Promise<SearchDay[]> {
   return sql<SearchDay[]>`
     SELECT to_char(day, 'YYYY-MM-DD') AS date, sum(searches)::bigint AS searches, sum(unanswered)::bigint AS unanswered
     FROM search_counts WHERE org_id = ${orgId} AND day >= ${start}::date GROUP BY day ORDER BY day`;
 }
 
-/** Delete counts older than `days`, of all organizations. */
+/** Delete the counts of all organizations that are older than `days`. */
 export async function deleteOldSearchCounts(sql: Sql, days: number): Promise<void> {
   await sql`DELETE FROM search_counts WHERE day < current_date - ${days}::int`;
 }

@@ -6,23 +6,23 @@ import { SLOW_MS } from './log/schema.ts';
 import { addSearchCounts, noteActivity, type SearchCount } from './search-counts-store.ts';
 
 const FLUSH_EVERY_MS = 5_000;
-/** Sums that one process keeps while the database is down. Searches of further buckets are then not counted. */
+/** Maximum number of counters held while the database is down. Beyond that, new keys are not counted. */
 const SUMS_MAX = 10_000;
-/** Bucket of a search of several buckets. */
+/** Bucket id that stands for a search across several buckets. */
 const SEVERAL_BUCKETS = '';
 
-/** Answer of a search, as far as it is counted. */
+/** Properties of a search response that are counted. */
 interface CountedAnswer {
   readonly results: number;
   readonly relevance: string | null;
   readonly tookMs: number;
 }
 
-/** Counter of searches. It is a statistic: a crash loses the searches of the last seconds. */
+/** Search counter. Counts are statistics only: a crash loses the last seconds. */
 export interface SearchCounts {
-  /** Note that these buckets were used, and count a search. @param answer null to count nothing */
+  /** Record that these buckets were used, and count a search. @param answer null to count nothing */
   add(orgId: string, bucketIds: readonly string[], answer: CountedAnswer | null): void;
-  /** Write all searches counted before this call. */
+  /** Write all searches that were counted before this call. */
   flush(): Promise<void>;
   close(): Promise<void>;
 }

@@ -10,7 +10,7 @@ import { SearchRequest, type SearchResult } from '../search/schema.ts';
 import { type SearchContext, searchBucket } from '../search/search.ts';
 import { ndcgOf } from './ndcg.ts';
 
-/** Query with the documents that answer it, by id or file name, with their gains. */
+/** Query with the documents that answer it (by id or file name) and their gains. */
 export interface JudgedQuery {
   readonly query: string;
   readonly relevant: ReadonlyMap<string, number>;
@@ -20,45 +20,45 @@ export interface JudgedQuery {
 export interface TunedWeights {
   readonly bucket_id: string;
   readonly queries: number;
-  /** Weights in use, and their mean nDCG@10 over all queries. */
+  /** Current weights, and their mean nDCG@10 over all queries. */
   readonly present: LegWeights & { readonly ndcg: number };
-  /** Weights that did best. */
+  /** Best weights found. */
   readonly best: LegWeights & { readonly ndcg: number };
-  /** All tried weights, in the order of growing weight of the vectors. */
+  /** All weights tried, by increasing weight of the vector leg. */
   readonly tried: readonly (LegWeights & { readonly ndcg: number })[];
   /**
-   * Gain of tuning for unseen queries: the mean over two halves, each with the weights that were tuned on the other.
-   * New queries can expect this gain.
+   * Expected gain for unseen queries, by two-fold cross-validation: the mean over two halves, each scored with the
+   * weights tuned on the other.
    */
   readonly held_out_gain: number;
   readonly applied: boolean;
 }
 
-/** Weights of the vector leg to try, with a keyword weight of 1. The last is a search by vectors alone. */
+/** Vector weights to try with a keyword weight of 1. The last candidate uses vectors alone. */
 const VECTOR_WEIGHTS = [0, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1, 1.5, 2, 3, 5, 10];
 const CANDIDATES: readonly LegWeights[] = [
   ...VECTOR_WEIGHTS.map((vector) => ({ keyword: 1, vector })),
   { keyword: 0, vector: 1 },
 ];
-/** Number of chunks per leg to fuse, as in a search. */
+/** Number of chunks to fuse per leg, as in a search. */
 const DEPTH = 60;
 /** Minimum number of queries for a meaningful result. */
 const QUERIES_MIN = 10;
 const QUERIES_MAX = 10_000;
 
-/** Chunks that the legs found for a query, with the names of their documents. */
+/** Chunks that each leg found for a query, with the names of their documents. */
 interface Legs {
   readonly kind: 'lexical' | 'semantic';
   readonly keyword: readonly LegHit[];
   readonly vector: readonly LegHit[];
-  /** False if the bucket hides documents, so that searches show and fuse no BM25 scores. */
+  /** False if the bucket hides documents. Searches then neither show BM25 scores nor fuse by them. */
   readonly showsScores: boolean;
   readonly documents: ReadonlyMap<string, string>;
   readonly relevant: ReadonlyMap<string, number>;
 }
 
 /**
- * Find the weights of the legs that rank judged documents of a bucket highest. With `apply`, store them.
+ * Find the leg weights that rank the judged documents of a bucket best. With `apply`, store them.
  *
  * @throws AppError `bucket_not_found` (404), `scope_missing` (403), `invalid_request` (400), `bucket_empty` (409)
  */
@@ -75,7 +75,7 @@ export async function tuneWeights(
   }
   const { bucketId, indexTable } = await findBucketIndex(context.sql, caller, bucketRef);
   if (indexTable?.origin === null || indexTable === null) throw conflict('the bucket is empty', 'bucket_empty');
-  // With hidden documents, `bm25_score` is made of ranks, which show no clear lead.
+  // If documents are hidden, `bm25_score` is derived from ranks and shows no clear lead.
   const showsScores = (await filterHiding(context.sql, caller, [bucketId])).size === 0;
   const legs: Legs[] = [];
   for (const each of judged) {
@@ -146,12 +146,12 @@ async function searchLegs(
   };
 }
 
-/** Name of a document as the judgements use it: its file name or its id. */
+/** Return the name that the judgements use for a document: its file name or its id. */
 function nameOf({ document_id, citation }: SearchResult, relevant: ReadonlyMap<string, number>): string {
   return relevant.has(citation.file_name) ? citation.file_name : document_id;
 }
 
-/** Choose the best weights. Among equals, choose the ones nearest to the present weights. */
+/** Choose the best weights. Break ties by distance to the current weights. */
 function bestOf(legs: readonly Legs[], present: LegWeights): LegWeights {
   let best = present;
   let score = meanNdcg(legs, present);
@@ -175,7 +175,7 @@ function meanNdcg(legs: readonly Legs[], weights: LegWeights): number {
   return legs.reduce((sum, each) => sum + ndcg(each, weights), 0) / legs.length;
 }
 
-/** Compute nDCG@10 of the fused chunks' documents, each at the rank of its first chunk. */
+/** Compute nDCG@10 of the documents of the fused chunks. Each document ranks at its first chunk. */
 function ndcg({ kind, keyword, vector, showsScores, documents, relevant }: Legs, weights: LegWeights): number {
   const fusion = fusionFor(kind, weights, { showsScores });
   const fused = fuseRankings({ keyword, vector }, fusion, 'hybrid').filter(({ score }) => score > 0);

@@ -3,18 +3,16 @@ import type { Logger } from '../platform/logger.ts';
 import type { Sql } from '../platform/postgres.ts';
 import { type HeldJob, releaseUnknown } from './store.ts';
 
-/** Time for which a stopping worker tries to return its jobs. */
+/** Maximum time that a stopping worker spends on returning its jobs. */
 export const RETURN_MS = 2_000;
 
-/** Returns jobs to the queue that a worker holds in the database, but does not run. */
+/** Returner of jobs that a worker holds according to the database, but doesn't run, to the queue. */
 export class ClaimReturns {
   readonly #sql: Sql;
   readonly #logger: Logger;
   readonly #workerId: string;
   readonly #leaseMs: number;
-  /**
-   * Time by `performance.now()` of the last failed claim. PostgreSQL may have done it nevertheless, or may yet do it.
-   */
+  /** Time of the last failed claim by `performance.now()`. PostgreSQL may have executed the claim, or may yet do so. */
   #failedClaimMs: number | null = null;
 
   constructor(sql: Sql, logger: Logger, worker: { readonly id: string; readonly leaseMs: number }) {
@@ -29,7 +27,7 @@ export class ClaimReturns {
   }
 
   /**
-   * After a failed claim, return the jobs that it claimed to the queue, for as long as the claim may still arrive.
+   * After a failed claim, return the jobs that it claimed to the queue, for as long as the claim may still take effect.
    *
    * @param running jobs that the worker runs
    */
@@ -41,7 +39,7 @@ export class ClaimReturns {
     if (isLast) this.#failedClaimMs = null;
   }
 
-  /** Return all jobs of the worker when nothing runs any more. Never rejects. @returns true if there were any */
+  /** Return all jobs of the worker once nothing runs any more. Never rejects. @returns true if there were any */
   async returnAll(): Promise<boolean> {
     const endMs = performance.now() + RETURN_MS;
     for (;;) {

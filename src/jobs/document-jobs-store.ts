@@ -2,7 +2,7 @@ import type { Sql } from '../platform/postgres.ts';
 import type { JobKind } from './schema.ts';
 import { isUnfinished } from './state-store.ts';
 
-/** Cancel the unfinished jobs of a document or of a whole bucket that is being deleted. */
+/** Cancel the unfinished jobs of a document or of an entire bucket that is being deleted. */
 export async function cancelJobsOf(
   sql: Sql,
   orgId: string,
@@ -15,7 +15,7 @@ export async function cancelJobsOf(
     WHERE org_id = ${orgId} AND ${match} AND ${isUnfinished(sql)}`;
 }
 
-/** Lock the unfinished jobs of these documents until the transaction ends, in order of their ids. */
+/** Lock the unfinished jobs of these documents until the transaction ends, ordered by id. */
 export async function lockJobsOf(
   sql: Sql,
   orgId: string,
@@ -33,7 +33,7 @@ export async function lockJobsOf(
   }));
 }
 
-/** Cancel those of these jobs that are unfinished. */
+/** Cancel those of the jobs that are unfinished. */
 export async function cancelJobs(sql: Sql, orgId: string, jobIds: readonly string[]): Promise<void> {
   await sql`
     UPDATE jobs SET status = 'cancelled', fence = fence + 1, completed_at = now(), updated_at = now(),
@@ -42,7 +42,7 @@ export async function cancelJobs(sql: Sql, orgId: string, jobIds: readonly strin
       AND ${isUnfinished(sql)}`;
 }
 
-/** Cancel the unfinished jobs of these documents, locked in order of their ids. */
+/** Cancel the unfinished jobs of these documents, locking them in id order. */
 export async function cancelJobsOfDocuments(tx: Sql, orgId: string, documentIds: readonly string[]): Promise<void> {
   const jobs = await lockJobsOf(tx, orgId, documentIds);
   if (jobs.length === 0) return;
@@ -54,8 +54,7 @@ export async function cancelJobsOfDocuments(tx: Sql, orgId: string, documentIds:
 }
 
 /**
- * Erase file names and metadata of deleted documents from their jobs. The jobs keep the fields that decide who may see
- * them.
+ * Erase file names and metadata of deleted documents from their jobs. Keep the fields that decide who may see the jobs.
  * @param access fields of the remaining documents, by id
  */
 export async function forgetDocumentsOfJobs(
@@ -64,7 +63,7 @@ export async function forgetDocumentsOfJobs(
   documentIds: readonly string[],
   access: Readonly<Record<string, object>>,
 ): Promise<void> {
-  // Lock them in order of their ids first, since two processes may remove the same documents at once.
+  // Lock in id order first, since two processes may delete the same documents concurrently.
   await sql`
     WITH own AS MATERIALIZED (
       SELECT id FROM jobs WHERE org_id = ${orgId} AND document_id = ANY(${sql.array([...documentIds])}::text[])
@@ -75,9 +74,9 @@ export async function forgetDocumentsOfJobs(
 }
 
 /**
- * Keep the access fields of removed documents of a bucket in its jobs of the whole bucket, each distinct value once.
- * The jobs thus stay hidden from everyone who could not see these documents.
- * @param access fields of the documents that are about to be removed
+ * Copy the access fields of deleted documents to the bucket's whole-bucket jobs, without duplicates. The jobs thus stay
+ * hidden from everyone who couldn't see these documents.
+ * @param access fields of the documents that are about to be deleted
  */
 export async function keepAccessInBucketJobs(
   sql: Sql,

@@ -1,21 +1,21 @@
-/** Time over which the rate is measured. */
+/** Time window of the measurement. */
 const WINDOW_MS = 15_000;
 
-/** Growth rate of a count that is read repeatedly on one clock. */
+/** Growth rate of a count that is repeatedly read with a timestamp of one clock. */
 export class GrowthRate {
   #points: { readonly atMs: number; readonly count: number }[] = [];
 
   add(atMs: number, count: number): void {
     const last = this.#points.at(-1);
-    // Work that restarted has no rate yet.
+    // Restarted work has no rate yet.
     if (last !== undefined && (count < last.count || atMs < last.atMs)) this.#points = [];
     if (last?.atMs === atMs) return;
     this.#points.push({ atMs, count });
-    // One point from before the window stays, so that the rate spans all of it.
+    // Keep one point from before the window, so that the rate spans all of it.
     while ((this.#points[1]?.atMs ?? atMs) < atMs - WINDOW_MS) this.#points.shift();
   }
 
-  /** Growth per second; null until there are two readings to compare. */
+  /** Growth per second; null before the second reading. */
   get perSecond(): number | null {
     const first = this.#points[0];
     const last = this.#points.at(-1);

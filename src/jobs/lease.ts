@@ -2,17 +2,17 @@ import { inTransaction, type Sql } from '../platform/postgres.ts';
 import type { Job, JobPhase } from './schema.ts';
 import { advanceJob, completeJob, forgetCrashes, type HeldJob, isHeld, type JobFailure } from './store.ts';
 
-/** Error of a job that was cancelled, reaped or taken over. Its worker must stop at once and write nothing more. */
+/** Error for a job that was cancelled, reaped or taken over. Its worker must stop at once and write nothing more. */
 export class LeaseLost extends Error {
   override readonly name = 'LeaseLost';
 }
 
 /**
- * Reason to stop a job: its lease could not be renewed for most of its duration, so another worker may soon claim it.
+ * Abort reason for a lease that couldn't be renewed for most of its duration: another worker may soon claim the job.
  */
 export class LeaseLapsed extends Error {}
 
-/** Failure of a job whose reason is reported to its owner. */
+/** Failure of a job, with a reason for its owner. */
 export class JobError extends Error {
   override readonly name = 'JobError';
   readonly failure: JobFailure;
@@ -24,8 +24,8 @@ export class JobError extends Error {
 }
 
 /**
- * Convert an error of a known category into the failure of its job. Return any other error unchanged.
- * @param place part of the job, for the beginning of the message: `texts 100 to 199`
+ * Convert an error of a known category to a failure of its job. Return any other error unchanged.
+ * @param place part of the job to prefix to the message: `texts 100 to 199`
  */
 export function asJobError(error: unknown, known: Omit<JobFailure, 'message'> | null, place?: string): unknown {
   if (known === null || !(error instanceof Error)) return error;
@@ -33,15 +33,15 @@ export function asJobError(error: unknown, known: Omit<JobFailure, 'message'> | 
   return new JobError({ category: known.category, retryable: known.retryable, message }, error);
 }
 
-/** Time after which a phase is recorded. A small document passes all phases in less, and each record is a write. */
+/** Time before a phase is recorded. A small document passes all phases sooner, and each record costs a write. */
 export const RECORDED_AFTER_MS = 300;
 
-/** Share of a lease that may pass without a renewal. The rest is time for the work to stop. */
+/** Share of a lease that may pass without a renewal. The rest is for the work to stop. */
 const LAPSE_SHARE = 0.8;
-/** Share of a lease for which a process that was paused waits for the answer to its renewal. */
+/** Share of a lease to wait for the reply to a renewal after the process was suspended. */
 const PAUSED_SHARE = 0.1;
 
-/** Lease of a worker on one job. All writes of the worker go through it, and are refused once the lease is lost. */
+/** Lease of a worker on one job. All of the worker's writes go through it, and are refused once the lease is lost. */
 export class Lease {
   readonly #sql: Sql;
   readonly #abort = new AbortController();
@@ -49,7 +49,7 @@ export class Lease {
   readonly held: HeldJob;
   #phase: JobPhase;
   /**
-   * Phase in the row of the job, and its last write. The write may be in progress. It does nothing once the job ended.
+   * Phase in the job's row, and the last write of it, possibly in progress. The write has no effect once the job ended.
    */
   #recorded: JobPhase;
   #recording: Promise<void> = Promise.resolve();
@@ -84,8 +84,8 @@ export class Lease {
   }
 
   /**
-   * Abort the attempt (`LeaseLapsed`) once most of a lease has passed without a further call, no matter if the database
-   * refuses the renewal or never answers it.
+   * Abort the attempt (`LeaseLapsed`) once most of a lease has passed without another call, whether the database
+   * refuses the renewal or never replies.
    * @param sentMs time by `performance.now()` before sending the statement that began or extended the lease
    */
   heldSince(sentMs: number, leaseMs: number): void {
@@ -98,20 +98,20 @@ export class Lease {
   #abortAt(dueMs: number, graceMs: number): void {
     clearTimeout(this.#lapseTimer ?? undefined);
     const fire = () => {
-      // After a pause of the process the timer fires before the answer to a renewal is read.
+      // After a suspension of the process, the timer fires before the reply to a renewal is read.
       if (performance.now() > dueMs + graceMs / 2) this.#abortAt(performance.now() + graceMs, Number.POSITIVE_INFINITY);
       else this.abort(new LeaseLapsed());
     };
     this.#lapseTimer = setTimeout(fire, Math.max(0, dueMs - performance.now())).unref();
   }
 
-  /** Stop the clock of `heldSince` when the attempt has ended. */
+  /** Stop the timer of `heldSince` at the end of the attempt. */
   end(): void {
     this.#hasEnded = true;
     clearTimeout(this.#lapseTimer ?? undefined);
   }
 
-  /** Move to a phase. It is recorded a moment later if the job is still in it. @throws LeaseLost */
+  /** Move to a phase. It is recorded shortly afterwards if the job is still in it. @throws LeaseLost */
   async advance(to: JobPhase): Promise<void> {
     await this.#recording;
     this.signal.throwIfAborted();
@@ -126,13 +126,13 @@ export class Lease {
       if (isHeld) this.#recorded = to;
       else this.abort(new LeaseLost(this.job.id));
     });
-    // The next phase throws this error.
+    // The next phase rethrows this error.
     this.#recording.catch(() => undefined);
   }
 
   /**
-   * Check that the lease is still held. Call this right before a step that no fence protects: the replacement or
-   * removal of an object.
+   * Check that the lease is still held. Call this right before a step without protection by the fence: replacing or
+   * deleting an object.
    * @throws LeaseLost
    */
   async confirm(): Promise<void> {
@@ -140,35 +140,35 @@ export class Lease {
     if (!(await isHeld(this.#sql, this.held))) throw new LeaseLost(this.job.id);
   }
 
-  /** Number of units of work that this attempt has done. */
+  /** Number of completed units of work in this attempt. */
   get unitsDone(): number {
     return this.#unitsDone;
   }
 
   /**
-   * Count a unit of work as done: a window of text, a picture, a page of chunks, a batch of entries. The next heartbeat
-   * writes its time. A job that does none for long can be reaped, although its worker is alive.
+   * Count a completed unit of work: a window of text, an image, a page of chunks, a batch of entries. The next
+   * heartbeat records its time. A job that completes none for long can be reaped even if its worker is alive.
    */
   worked(): void {
     this.#unitsDone++;
   }
 
-  /** Promise that resolves at the first checkpoint of this attempt; it never rejects. */
+  /** Promise that resolves at the first checkpoint of this attempt. It never rejects. */
   get firstCheckpoint(): Promise<void> {
     return this.#checkpoint.promise;
   }
 
   /**
-   * Note that the attempt has got through a part of every kind of its work, so that it is unlikely to kill its worker.
-   * If the job has lost a lease before, other jobs may run beside it from now on.
+   * Record that the attempt has survived a part of every kind of its work, so it is unlikely to kill its worker. If the
+   * job has lost a lease before, other jobs may now run beside it.
    */
   passCheckpoint(): void {
     this.#checkpoint.resolve();
   }
 
   /**
-   * Record that part of the work is stored permanently, so that another worker can continue from it. A job that makes
-   * progress does not kill its workers, so this resets its count of lost leases.
+   * Record that part of the work is stored permanently, so that another worker can continue from it. This resets the
+   * count of lost leases, since a job that makes progress doesn't kill its workers.
    */
   async progressed(): Promise<void> {
     this.worked();
@@ -179,10 +179,10 @@ export class Lease {
   }
 
   /**
-   * Record progress, as `progressed` does, by a write that makes it visible. The count of lost leases is reset in the
-   * same transaction: otherwise a worker that is killed right after each write would count as one that its job kills.
+   * Record progress, like `progressed`, by a write that makes it visible. Reset the count of lost leases in the same
+   * transaction: otherwise a worker that is killed right after each write would count as killed by its job.
    *
-   * @param write returns false, and has done nothing, if the job is no longer held
+   * @param write returns false, without effect, if the job is no longer held
    * @throws LeaseLost, and the errors of `write`
    */
   async progressedBy(write: (sql: Sql, held: HeldJob) => Promise<boolean>): Promise<void> {
@@ -192,7 +192,7 @@ export class Lease {
     if (!this.#isSuspect) await record(this.#sql);
     else
       await inTransaction(this.#sql, async (tx) => {
-        // The row is locked first, because two writes that share it would each wait for the other to change it.
+        // Lock the row first: two writes that share a lock on it would deadlock when changing it.
         await forgetCrashes(tx, this.held);
         await record(tx);
       });
@@ -202,7 +202,7 @@ export class Lease {
   }
 
   /**
-   * Finish the job in `tx`, the transaction that also makes its work visible.
+   * Finish the job in `tx`, the transaction that makes its work visible.
    * @throws LeaseLost, which rolls the transaction back
    */
   complete(tx: Sql, result: { chunksCount: number; fileType: string | null; actualCost: number }): Promise<void> {
@@ -211,7 +211,7 @@ export class Lease {
 
   /**
    * Finish the job by a write that also makes its work visible.
-   * @param write returns false, and has done nothing, if the job is no longer held
+   * @param write returns false, without effect, if the job is no longer held
    * @throws LeaseLost, and the errors of `write`
    */
   async completeBy(write: (held: HeldJob) => Promise<boolean>): Promise<void> {

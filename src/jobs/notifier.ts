@@ -2,49 +2,49 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { listenChannel, notifyChannel, type Sql } from '../platform/postgres.ts';
 import type { JobKind } from './schema.ts';
 
-/** Callbacks of a worker for notifications. They must not throw. */
+/** A worker's callbacks for notifications. They must not throw. */
 export interface NotificationListener {
   /**
    * Handle the notification that a job may be queued. Return true if the worker has a free slot. Otherwise a driver
-   * that delivers a notification to one worker merely passes it on to the next.
+   * that delivers a notification to a single worker passes it on.
    */
   onNotification(): boolean;
   /**
-   * Handle the notification that this job, or any job if null, was cancelled or reaped. Its worker checks the lease
-   * now.
+   * Handle the notification that this job, or any job if null, was cancelled or reaped. Its worker then checks the
+   * lease immediately.
    */
   onLost(jobId: string | null): void;
 }
 
 /**
- * Notifies workers that a job is queued, or that a job was taken from its worker. Notifications are only hints; no job
+ * Notifier of workers about queued jobs, and about jobs that were taken from them. Notifications are only hints: no job
  * depends on them. Losing one of the first kind costs the time until the worker's next sweep, one of the second kind
- * the time until its next heartbeat. Notify after the transaction that changed the job has committed.
+ * the time until its next heartbeat. Notify only after the transaction that changed the job has committed.
  *
  * Every driver passes test/conformance/notifier.ts.
  */
 export interface JobNotifier {
   /**
-   * Notify workers that a job is queued, and wait until the notification is sent. One notification may stand for
-   * several jobs, and be sent a moment later.
+   * Notify workers that a job is queued, and wait until the notification is sent. One notification may cover several
+   * jobs and be slightly delayed.
    * @throws errors of the driver's connection; the job stays queued
    */
   notifyQueued(kind: JobKind): Promise<void>;
-  /** Notify the worker of a job that it lost the job. @throws as `notifyQueued` does */
+  /** Notify a job's worker that it lost the job. @throws as `notifyQueued` */
   notifyLost(kind: JobKind, jobId: string): Promise<void>;
   /**
-   * Listen until `signal` aborts. After a reconnection both callbacks are called, since notifications may have been
-   * missed. Resolves once the listener is connected, or once a first attempt has failed; it then keeps trying.
+   * Listen until `signal` aborts. After a reconnection, call both callbacks, since notifications may have been missed.
+   * Resolve once the listener is connected, or once a first attempt has failed; the listener then keeps trying.
    */
   listen(kind: JobKind, listener: NotificationListener, signal: AbortSignal): Promise<void>;
 }
 
 const CHANNEL = 'service_jobs';
 const LOST = 'recall';
-/** Minimum time between two notifications of queued jobs of a kind by one process. Each of them wakes every worker. */
+/** Minimum time between notifications of one kind of job from one process, since each wakes every worker. */
 const QUEUED_EVERY_MS = 50;
 
-/** Open the notifier over PostgreSQL's LISTEN / NOTIFY. `direct` must not go through a transaction pooler. */
+/** Open the notifier over PostgreSQL's LISTEN / NOTIFY. `direct` must not use a transaction pooler. */
 export function openPostgresNotifier(sql: Sql, direct: Sql): JobNotifier {
   const queued = new Map<JobKind, SpacedCalls>();
   return {
@@ -76,7 +76,7 @@ export function openPostgresNotifier(sql: Sql, direct: Sql): JobNotifier {
   };
 }
 
-/** Calls a function with a minimum time in between. Calls in the meantime become one call at its end. */
+/** Throttle of a function to a minimum interval. It merges calls during the interval into one at its end. */
 class SpacedCalls {
   readonly #run: () => PromiseLike<unknown>;
   #lastMs = Number.NEGATIVE_INFINITY;
@@ -86,7 +86,7 @@ class SpacedCalls {
     this.#run = run;
   }
 
-  /** Call the function now or soon, and wait for it. @throws its error */
+  /** Call the function now or soon, and wait for it. @throws the function's error */
   async call(): Promise<void> {
     const leftMs = this.#lastMs + QUEUED_EVERY_MS - performance.now();
     if (this.#planned === null && leftMs <= 0) return this.#callNow();

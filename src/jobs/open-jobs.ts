@@ -17,12 +17,12 @@ const RETENTION_EVERY_MS = 6 * 3_600_000;
 export interface Jobs {
   readonly operations: JobOperations;
   /**
-   * Create a worker for all kinds of jobs that belong to it. Start it by `runServices` or directly.
-   * @param options.drainMs time for running jobs to finish at a stop, before they return to the queue
-   * @param options.sweepMs maximum wait for a notification before the queue is read
+   * Create a worker for all of its kinds of jobs. Start it by `runServices` or directly.
+   * @param options.drainMs time for running jobs to finish on shutdown, before they return to the queue
+   * @param options.sweepMs maximum wait for a notification before reading the queue
    */
   worker(name: WorkerName, options?: Pick<WorkerOptions, 'drainMs' | 'sweepMs'>): Service;
-  /** Create the service of lease recovery alone, which runs in every process that works on jobs. */
+  /** Create only the lease recovery service, which runs in every process that works on jobs. */
   recovery(): Service;
   readonly chores: (everyMs: number) => readonly Chore[];
 }

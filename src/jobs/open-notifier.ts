@@ -3,7 +3,7 @@ import type { Sql } from '../platform/postgres.ts';
 import type { RedisConnection } from '../platform/redis.ts';
 import { type JobNotifier, openPostgresNotifier } from './notifier.ts';
 
-/** Open the notifier over Redis if it is configured, otherwise over PostgreSQL. */
+/** Open the notifier over Redis if configured, otherwise over PostgreSQL. */
 export async function openNotifier(context: {
   readonly sql: Sql;
   readonly direct: Sql;
@@ -12,6 +12,6 @@ export async function openNotifier(context: {
 }): Promise<JobNotifier> {
   const { sql, direct, redis, logger } = context;
   if (redis === null) return openPostgresNotifier(sql, direct);
-  const { openRedisNotifier } = await import('./redis-notifier.ts'); // the queue library takes a while to load
+  const { openRedisNotifier } = await import('./redis-notifier.ts'); // the queue library loads slowly
   return openRedisNotifier({ redis, logger });
 }

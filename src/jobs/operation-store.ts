@@ -6,9 +6,9 @@ import { isFinished, isInProgress } from './state-store.ts';
 import type { HeldJob, JobFailure } from './store.ts';
 
 /**
- * Cancel a job in one of the states `from`, and raise its fence, so that its worker can write nothing any more. Return
- * null if the job is in another state now.
- * @param options.neverStarted leave a job alone that a worker has begun before
+ * Cancel a job in one of the states `from`, and raise its fence, so that its worker can't write any more. Return null
+ * if the job is now in another state.
+ * @param options.neverStarted true to skip a job that a worker has ever started
  */
 export async function cancelRow(
   sql: Sql,
@@ -25,7 +25,7 @@ export async function cancelRow(
   return row ? toJob(row as Row) : null;
 }
 
-/** Remove the row of a job that is not in progress, and return it; null if the job is now in progress or gone. */
+/** Delete the row of a job that is not in progress, and return it; null if the job is now in progress or gone. */
 export async function deleteRow(sql: Sql, orgId: string, jobId: string): Promise<Job | null> {
   const [row] = await sql`
     DELETE FROM jobs WHERE org_id = ${orgId} AND id = ${jobId}
@@ -34,8 +34,8 @@ export async function deleteRow(sql: Sql, orgId: string, jobId: string): Promise
 }
 
 /**
- * Delete jobs of all organizations that ended longer than `ageMs` ago. The last job of an existing document is kept,
- * and a bulk job as long as its results. Return the number of deleted rows, at most `rowsMax`.
+ * Delete jobs of all organizations that ended more than `ageMs` ago. Keep the last job of an existing document, and a
+ * bulk job with results. Return the number of deleted rows, at most `rowsMax`.
  */
 export async function deleteOldJobs(sql: Sql, ageMs: number, rowsMax: number): Promise<number> {
   const result = await sql`
@@ -51,7 +51,7 @@ export async function deleteOldJobs(sql: Sql, ageMs: number, rowsMax: number): P
   return result.count;
 }
 
-/** Find jobs of all organizations in progress that did no work for `idleMs`, the longest idle first. */
+/** Find jobs in progress of all organizations that did no work for `idleMs`, longest idle first. */
 export async function findStale(sql: Sql, idleMs: number, limit: number): Promise<Job[]> {
   const rows = await sql`
     SELECT * FROM jobs
@@ -60,7 +60,7 @@ export async function findStale(sql: Sql, idleMs: number, limit: number): Promis
   return rows.map((row) => toJob(row as Row));
 }
 
-/** Fail an idle job and raise its fence. Return false if it did work or was changed in the meantime. */
+/** Fail an idle job and raise its fence. Return false if it has worked or was changed meanwhile. */
 export async function failStale(
   sql: Sql,
   stale: HeldJob & { readonly status: JobStatus },

@@ -15,16 +15,15 @@ export interface JobOperations {
   readonly notifier: JobNotifier;
   readonly logger: Logger;
   readonly kinds: ReadonlyMap<JobKind, Pick<JobHandler, 'onFailed'> & JobKindOperations>;
-  /** Condition on a row of `jobs` that selects the jobs a caller may see. */
+  /** Condition on a row of `jobs` that the caller may see it. */
   readonly visibleTo: (sql: Sql, caller: Caller) => SqlFragment;
 }
 
 /**
- * Cancel a queued job; with `force` also one in progress. Its worker can write nothing any more, and stops at its next
- * checkpoint or when it is notified.
- * @returns `detail` and the present state for a job that is already finished
- * @throws AppError `job_not_found` (404), `job_in_progress` (400), `job_state_changed` (409) if it changed in the
- *   meantime
+ * Cancel a queued job, or with `force` also one in progress. Its worker can't write any more, and stops at its next
+ * check of the lease or when notified.
+ * @returns `detail` and the current state for a job that has already finished
+ * @throws AppError `job_not_found` (404), `job_in_progress` (400), `job_state_changed` (409) if it changed meanwhile
  */
 export async function cancelJob(
   operations: JobOperations,
@@ -56,7 +55,7 @@ export async function cancelJob(
 }
 
 /**
- * Repeat a finished job, as a new job.
+ * Repeat a finished job as a new job.
  * @throws AppError `job_not_found` (404), `job_not_terminal` (400), and the errors of the kind's `reprocess`
  */
 export async function reprocessJob(operations: JobOperations, caller: Caller, jobId: string): Promise<JobView> {
@@ -76,7 +75,7 @@ export async function reprocessJob(operations: JobOperations, caller: Caller, jo
       return queued;
     })
     .catch(async (error) => {
-      // After a lost connection the new job may exist. If it does not, a sweep removes its files.
+      // After a lost connection, the new job may exist. If it doesn't, a sweep deletes its files.
       if (kind.prepareReprocess !== undefined && !mayHaveCommitted(error)) {
         await forgetFiles(operations, kind, { id: newJobId, orgId: job.orgId });
       }
@@ -89,7 +88,7 @@ export async function reprocessJob(operations: JobOperations, caller: Caller, jo
 }
 
 /**
- * Remove a job that is not in progress. Its document stays.
+ * Delete a job that is not in progress. Its document stays.
  * @throws AppError `job_not_found` (404), `job_in_progress` (400)
  */
 export async function deleteJob(operations: JobOperations, caller: Caller, jobId: string): Promise<void> {
@@ -110,7 +109,7 @@ export async function deleteJob(operations: JobOperations, caller: Caller, jobId
   if (operationsOfKind) await forgetFiles(operations, operationsOfKind, deleted);
 }
 
-/** Remove the files of a job that does not exist, or no longer exists. Never rejects. */
+/** Delete the files of a job that doesn't exist, or no longer does. Never rejects. */
 async function forgetFiles(
   { logger }: Pick<JobOperations, 'logger'>,
   kind: Pick<JobKindOperations, 'forget'>,
@@ -126,7 +125,7 @@ async function forgetFiles(
     );
 }
 
-/** Notify the workers of these jobs that they lost them. */
+/** Notify the workers of these jobs that they have lost them. */
 export async function notifyLost(
   { notifier, logger }: Pick<JobOperations, 'notifier' | 'logger'>,
   jobs: readonly Pick<Job, 'id' | 'kind'>[],

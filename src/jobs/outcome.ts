@@ -8,23 +8,23 @@ import type { JobHandler } from './handler.ts';
 import { JobError, type Lease, LeaseLapsed, LeaseLost } from './lease.ts';
 import { deferJob, failJob, type JobFailure, releaseJob, retryJob } from './store.ts';
 
-/** Number of deferrals up to which the backoff of a job that waits for a dependency grows, to about half a minute. */
+/** Number of deferrals up to which the backoff for an unavailable dependency grows, to about half a minute. */
 const DEFERRALS_MAX = 5;
 const DEFERRED_JOBS_MAX = 1_000;
 const BACKOFF_MS = 1_000;
 const BACKOFF_MS_MAX = 60_000;
-/** Longest pause of a job that waits for an upstream. */
+/** Maximum pause of a job that waits for an upstream. */
 const OUTAGE_BACKOFF_MS_MAX = 600_000;
-/** First wait between attempts to write the outcome of a job. */
+/** Initial wait between attempts to write a job's outcome. */
 const WRITE_RETRY_MS = 100;
 const WRITE_RETRY_MS_MAX = 1_000;
 
 export class Draining extends Error {}
 
-/** Outcome of an attempt that did not finish its job. */
+/** Outcome of an attempt that didn't finish its job. */
 export interface Outcome {
   readonly status: 'failed' | 'queued' | 'lost';
-  /** Time until a queued job is due; null if this worker did not return it to the queue. */
+  /** Time until a queued job is due; null unless this worker returned it to the queue. */
   readonly dueMs: number | null;
 }
 
@@ -38,12 +38,12 @@ interface OutcomeOptions {
   readonly stop: AbortSignal;
 }
 
-/** Records attempts that did not finish their job. */
+/** Recorder of attempts that didn't finish their job. */
 export class OutcomeRecorder {
   readonly #sql: Sql;
   readonly #handler: Pick<JobHandler, 'onFailed'>;
   readonly #options: OutcomeOptions;
-  /** Number of times that this worker deferred a job, by job. */
+  /** Number of deferrals by this worker, per job. */
   readonly #deferrals = new LRUCache<string, number>({ max: DEFERRED_JOBS_MAX });
 
   constructor(sql: Sql, handler: Pick<JobHandler, 'onFailed'>, options: OutcomeOptions) {
@@ -55,7 +55,7 @@ export class OutcomeRecorder {
   /**
    * Record an outcome.
    * @param reason error of the handler, or abort reason of its lease
-   * @throws error of PostgreSQL if it lasts too long; the lease then expires
+   * @throws error of PostgreSQL if it persists; the lease then expires
    */
   async record(lease: Lease, reason: unknown, log: Logger): Promise<Outcome> {
     if (reason instanceof LeaseLost) {
@@ -70,7 +70,7 @@ export class OutcomeRecorder {
     }
     const known = mapPostgresError(reason);
     if (known instanceof AppError && known.retryable && known.code !== 'query_timeout') {
-      // An unavailable dependency is no fault of the job, so it costs no attempt.
+      // An unavailable dependency isn't the job's fault, so it costs no attempt.
       log.warn({ err: known }, 'a dependency is unavailable; the job returns to the queue');
       return this.#defer(lease, this.#deferralMs(lease.job.id));
     }
@@ -85,8 +85,8 @@ export class OutcomeRecorder {
   }
 
   /**
-   * Record a failure. If PostgreSQL refuses to store it, record it with a fixed message. Without an outcome the job
-   * would keep its lease until that expires, and end as one that kills its workers.
+   * Record a failure. If PostgreSQL refuses to store it, record a fixed message instead. Without an outcome, the job
+   * would keep its lease until it expires, and count as killing its workers.
    */
   async #recordFailure(
     failure: JobFailure,
@@ -102,7 +102,7 @@ export class OutcomeRecorder {
     }
   }
 
-  /** Return true if the job should wait for the end of an outage that has lasted this long. */
+  /** Return true if the job should wait for the end of an outage of this duration. */
   #outlives({ job }: Lease, { category }: JobFailure): boolean {
     const ageMs = Date.now() - Date.parse(job.view.created_at);
     return category === 'upstream_unavailable' && ageMs < this.#options.retryWindowMs;
@@ -134,7 +134,7 @@ export class OutcomeRecorder {
       : LOST;
   }
 
-  /** Return the time to defer a job. It is short at first, since most outages are short. */
+  /** Return how long to defer a job. Start with a short time, since most outages are short. */
   #deferralMs(jobId: string): number {
     const before = this.#deferrals.get(jobId) ?? 0;
     this.#deferrals.set(jobId, Math.min(before + 1, DEFERRALS_MAX));
@@ -159,7 +159,7 @@ export class OutcomeRecorder {
   }
 }
 
-/** Return true for an error of the database after which the same write may succeed later. */
+/** Return true for a database error after which the same write may succeed later. */
 function isUnavailable(error: unknown): boolean {
   const known = mapPostgresError(error);
   return known instanceof AppError && known.retryable;
@@ -176,7 +176,7 @@ function toFailure(error: unknown): JobFailure {
     return { category: 'storage', message: error.message, retryable: error.retryable };
   }
   if (error instanceof AppError && error.code === 'query_timeout') {
-    // The work of the job may cause the delay, so it costs an attempt.
+    // The job's own work may cause the delay, so it costs an attempt.
     return { category: 'timeout', message: 'the database did not answer a query of the job in time', retryable: true };
   }
   return {

@@ -3,13 +3,13 @@ import { freeMemory } from '../platform/free-memory.ts';
 import type { Objects } from '../platform/objects/objects.ts';
 
 /**
- * Write an object of a job once. If a former worker of the job has already written it, keep that object if it can be
- * used.
+ * Store an object of a job once. If an earlier worker of the job has stored it already, keep that object if it is
+ * usable.
  *
- * @param bytes are freed once they are written
- * @param findUsable reads the object that is there; null if it cannot be used
+ * @param bytes freed once written
+ * @param findUsable reads the existing object; returns null if it is unusable
  * @param confirm throws if the job is no longer held, since only its holder may replace an object
- * @returns the object that is kept; null if `bytes` were written
+ * @returns the object that was kept; null if `bytes` were written
  */
 export async function putOnce<Stored>(
   objects: Objects,

@@ -5,7 +5,7 @@ import { readLeaseAges, readQueueDepths } from './queue-store.ts';
 
 const QUERY_MS_MAX = 2_000;
 
-/** Define the metrics of the queues and leases of the whole installation. Every process reports the same values. */
+/** Define the metrics of the installation's queues and leases. All processes report the same values. */
 export function openQueueMetrics({ registry }: Pick<Metrics, 'registry'>, sql: Sql): void {
   const read = async () => {
     const limited = sql.limited({ ms: QUERY_MS_MAX });

@@ -2,23 +2,23 @@ import type { Sql } from '../platform/postgres.ts';
 import { JobKind } from './schema.ts';
 import { isFinished, isInProgress } from './state-store.ts';
 
-/** Number of jobs of one kind and priority, of all organizations, at one moment. */
+/** Number of jobs of one kind and priority across all organizations, at one moment. */
 export interface QueueDepth {
   readonly kind: JobKind;
   readonly priority: number;
-  /** Queued jobs, including those that are not due yet. */
+  /** Queued jobs, including those not due yet. */
   readonly queued: number;
-  /** Queued jobs that are due later, since an attempt failed. */
+  /** Queued jobs that are due later, after a failed attempt. */
   readonly delayed: number;
   readonly in_progress: number;
-  /** Age of the oldest queued job; null if none is queued. */
+  /** Age of the oldest queued job; null if there is none. */
   readonly oldest_seconds: number | null;
 }
 
 /** Load of a registered worker, or of an unregistered one that holds jobs. */
 export interface WorkerLoad {
   readonly id: string;
-  /** Kind of its jobs; null if the worker has gone and its leases are about to expire. */
+  /** Kind of its jobs; null if the worker is gone and its leases are about to expire. */
   readonly kind: JobKind | null;
   readonly host: string | null;
   readonly pid: number | null;
@@ -26,7 +26,7 @@ export interface WorkerLoad {
   /** Time since its last heartbeat. */
   readonly silent_seconds: number | null;
   readonly jobs: number;
-  /** Time until the first of its leases expires, negative after that; null if it holds none. */
+  /** Time until the first of its leases expires, negative afterwards; null if it holds none. */
   readonly lease_seconds: number | null;
 }
 
@@ -51,18 +51,18 @@ export async function readQueueDepths(sql: Sql): Promise<QueueDepth[]> {
   }));
 }
 
-/** Ages of the leases of one kind of job, in seconds; 0 where there is none. */
+/** Ages of the leases of one kind of job, in seconds; 0 if there are none. */
 export interface LeaseAges {
   readonly kind: JobKind;
-  /** Time since the first claim of the job that has been running the longest. */
+  /** Time since the first claim of the longest-running job. */
   readonly oldestSeconds: number;
   /** Longest time since a running job finished a unit of work. */
   readonly idleSeconds: number;
-  /** Time since the first expired lease expired. */
+  /** Time since the expiry of the lease that expired first. */
   readonly overdueSeconds: number;
 }
 
-/** Read the ages of the leases of all organizations. Each kind has an entry. */
+/** Read the ages of the leases of all organizations, with an entry for each kind. */
 export async function readLeaseAges(sql: Sql): Promise<LeaseAges[]> {
   const rows = await sql`
     SELECT kind, extract(epoch FROM now() - min(started_at))::float8 AS oldest,
@@ -98,7 +98,7 @@ export async function readWorkerLoads(sql: Sql): Promise<WorkerLoad[]> {
   }));
 }
 
-/** Number of jobs that finished in one second of the database's clock. */
+/** Number of jobs that finished in one second of the database clock. */
 export interface FinishedSecond {
   /** Seconds since 1970. */
   readonly second: number;
@@ -107,7 +107,7 @@ export interface FinishedSecond {
   readonly failed: number;
 }
 
-/** Count the jobs of all organizations that finished in the last `seconds`, by second. Empty seconds are omitted. */
+/** Count the jobs of all organizations that finished in the last `seconds`, per second. Omit seconds without any. */
 export async function readFinishedSeconds(sql: Sql, seconds: number): Promise<{ at: Date; rows: FinishedSecond[] }> {
   const rows = await sql`
     SELECT floor(extract(epoch FROM completed_at))::bigint AS second, count(*)::int AS finished,

@@ -8,29 +8,29 @@ import {
   type WorkerLoad,
 } from './queue-store.ts';
 
-/** Seconds of throughput to keep. */
+/** Seconds of throughput history to keep. */
 const HISTORY_SECONDS = 60;
-/** Longest time from a job's completion time until its transaction ends and the job becomes visible as finished. */
+/** Maximum time from a job's completion time until its transaction ends and shows the job as finished. */
 const SETTLE_SECONDS = 5;
 const RATE_SECONDS = 10;
 
-/** Jobs and workers of an installation. Times are the database's. */
+/** Jobs and workers of an installation. Times are from the database clock. */
 export interface QueueLoad {
   readonly at: string;
   readonly queues: readonly QueueDepth[];
   readonly workers: readonly WorkerLoad[];
   readonly throughput: {
-    /** Jobs ready, failed or cancelled, over the last 10 seconds. */
+    /** Jobs that became ready, failed or cancelled per second, over the last 10 seconds. */
     readonly finished_per_second: number;
     readonly failed_per_second: number;
-    /** Jobs finished in each of the last 60 whole seconds, the newest last. */
+    /** Jobs finished in each of the last 60 whole seconds, newest last. */
     readonly history: readonly number[];
   };
 }
 
 /**
- * Open a gauge of the queues, to be read about once a second.
- * @returns a function that reads it and throws the errors of its queries
+ * Open a gauge of the queues, for about one reading per second.
+ * @returns function that reads it and throws the errors of its queries
  */
 export function openQueueGauge(): (sql: Sql) => Promise<QueueLoad> {
   const seconds = new Map<number, FinishedSecond>();
@@ -47,7 +47,7 @@ export function openQueueGauge(): (sql: Sql) => Promise<QueueLoad> {
       for (const row of rows) seconds.set(row.second, row);
       for (const second of seconds.keys()) if (second < now - HISTORY_SECONDS) seconds.delete(second);
       lastReadMs = readMs;
-      // Omit the present second, since it is not over.
+      // Omit the current second, which isn't over.
       const history = Array.from({ length: HISTORY_SECONDS }, (_, i) => seconds.get(now - HISTORY_SECONDS + i));
       const rate = (count: (row: FinishedSecond) => number) =>
         history.slice(-RATE_SECONDS).reduce((sum, row) => sum + (row ? count(row) : 0), 0) / RATE_SECONDS;

@@ -6,14 +6,14 @@ import { failStale, findStale } from './operation-store.ts';
 import { type JobOperations, notifyLost } from './operations.ts';
 import type { Job, JobKind, ReapReply } from './schema.ts';
 
-/** Maximum number of jobs that one call reaps. There are hardly ever more in progress. */
+/** Maximum number of jobs to reap per call. There are hardly ever more in progress. */
 const REAP_MAX = 10_000;
 
 /**
- * Fail jobs of all organizations that have been in progress for `timeoutMinutes` without finishing a unit of work. A
- * heartbeat does not count as work, so a job whose worker is alive but hangs is reaped too. With `dryRun` the jobs are
- * only listed.
- * @param actor name of the caller in the audit log
+ * Fail jobs of all organizations that have been in progress for `timeoutMinutes` without completing a unit of work. A
+ * heartbeat doesn't count as work, so a job that hangs in a live worker is reaped too. With `dryRun`, only list the
+ * jobs.
+ * @param actor caller's name in the audit log
  */
 export async function reapStaleJobs(
   operations: Pick<JobOperations, 'sql' | 'notifier' | 'logger'> & {
@@ -35,7 +35,7 @@ export async function reapStaleJobs(
       reaped.push(job);
       continue;
     }
-    // Use a separate transaction for each: a job whose cleanup fails must not block the others.
+    // Use a separate transaction per job, so that a failed cleanup doesn't block other jobs.
     const isReaped = await sql
       .begin(async (tx) => {
         if (!(await failStale(tx, job, idleMs, failure))) return false;

@@ -7,20 +7,19 @@ import type { Job, JobKind } from './schema.ts';
 import { failJob, findExpired, lockExpired, requeueExpired } from './store.ts';
 import { expireDeadWorkers, forgetOldWorkers, processHost } from './worker-store.ts';
 
-/** Lost leases without progress in between after which a job counts as one that kills its workers. */
+/** Number of lost leases without progress in between after which a job counts as killing its workers. */
 export const CRASHES_MAX = 3;
 const BATCH_MAX = 500;
 
-/** Codes of errors after which no other job can be recovered either. */
+/** Error codes after which no other job can be recovered either. */
 const OUTAGES: ReadonlySet<string> = new Set(['postgres_unavailable', 'postgres_refused']);
 
 type Handlers = ReadonlyMap<JobKind, Pick<JobHandler, 'onFailed' | 'crashesMax'>>;
 
 /**
  * Recover jobs whose worker is gone. A job with an expired lease returns to the queue. The third consecutive expired
- * lease without progress fails it as `poison`, or a later one if its kind allows more. Any number of processes may do
- * this at once. A job that cannot be recovered, for example because its cleanup fails, is logged, and the next call
- * tries again.
+ * lease without progress (or a later one, if its kind allows more) fails the job as `poison`. Any number of processes
+ * may run this. If a job can't be recovered, for example because its cleanup fails, log it; the next call tries again.
  * @throws AppError `postgres_unavailable`, `postgres_refused`
  */
 export async function recoverJobs(
@@ -35,7 +34,7 @@ export async function recoverJobs(
       const end = await recoverJob(sql, handlers, job);
       if (end !== null) counts[end]++;
     } catch (error) {
-      // This job must not block the jobs behind it.
+      // Don't let this job block those behind it.
       const known = mapPostgresError(error);
       if (known instanceof AppError && OUTAGES.has(known.code)) throw known;
       logger.error({ err: error, job_id: job.id }, 'a job whose worker is gone could not be recovered');
@@ -45,7 +44,7 @@ export async function recoverJobs(
   return counts;
 }
 
-/** Recover a job. Return null if it has changed, or if another transaction holds its row. */
+/** Recover a job. Return null if it has changed or another transaction holds its row. */
 async function recoverJob(sql: Sql, handlers: Handlers, job: Job): Promise<'requeued' | 'poisoned' | null> {
   const crashesMax = handlers.get(job.kind)?.crashesMax ?? CRASHES_MAX;
   if (job.crashCount + 1 < crashesMax) return (await requeueExpired(sql, job)) ? 'requeued' : null;

@@ -7,11 +7,11 @@ import { RedisClient, type RedisConnection } from '../platform/redis.ts';
 import type { JobNotifier, NotificationListener } from './notifier.ts';
 import type { JobKind } from './schema.ts';
 
-/** Maximum wait for Redis when a notification is sent, since the submitter of the job waits too. */
+/** Maximum wait for Redis when sending a notification, since the submitter of the job waits too. */
 const SEND_MS_MAX = 250;
-/** Maximum number of pending notifications of one kind of job. More would wake no further worker. */
+/** Maximum number of pending notifications per kind of job. More would wake no further worker. */
 const PENDING_MAX = 32;
-/** Maximum number of workers without a free slot that may pass a notification on. */
+/** Maximum number of workers without a free slot that may pass on a notification. */
 const PASSES_MAX = 16;
 const PREFIX = 'service:bells';
 const RETRY_MS = 250;
@@ -23,23 +23,23 @@ const CLOSE_MS = 100;
 interface RedisNotifierSettings {
   readonly redis: RedisConnection;
   readonly logger: Logger;
-  /** Interval at which notifications taken by a killed listener are put back. That takes one to two intervals. */
+  /** Interval of returning notifications of killed listeners to the queue. It takes one to two intervals. */
   readonly stallMs?: number;
 }
 
 interface Notification {
-  /** Workers without a free slot that have passed it on. */
+  /** Number of workers without a free slot that have passed it on. */
   readonly passes: number;
 }
 
 /**
  * Open the notifier over Redis. A notification of a queued job is a message of bee-queue, which wakes one worker. A
- * notification of a lost job goes to all workers by PUBLISH. bee-queue does nothing else here: it has no fencing, and
+ * notification of a lost job is published to all workers. bee-queue serves no other purpose: it has no fencing, and
  * PostgreSQL holds the jobs and their leases.
  *
  * While Redis is unavailable, `notifyQueued` and `notifyLost` do nothing, and the connection logs the outage once.
- * Workers find jobs by their sweep. A restart of Redis loses its scripts and bee-queue does not load them again
- * (NOSCRIPT), so its queue objects are replaced after every failure.
+ * Workers find jobs by sweeping. A restart of Redis loses its scripts, and bee-queue doesn't reload them (NOSCRIPT), so
+ * its queue objects are replaced after every failure.
  */
 export function openRedisNotifier(settings: RedisNotifierSettings): JobNotifier {
   const { redis, logger, stallMs = STALL_MS } = settings;
@@ -89,11 +89,11 @@ function lostChannel(kind: JobKind): string {
   return `service:jobs:${kind}:recall`;
 }
 
-/** Make a queue on `client`, which must be ready: bee-queue ends a connection that fails before that. */
+/** Create a queue on `client`, which must be ready: bee-queue ends a connection that fails earlier. */
 function makeQueue(client: RedisClient, name: string, stallMs: number | null): BeeQueue<Notification> {
   const queue = new BeeQueue<Notification>(name, {
     prefix: PREFIX,
-    redis: client as never, // the types of bee-queue lack clients of ioredis
+    redis: client as never, // bee-queue's types lack ioredis clients
     isWorker: stallMs !== null,
     getEvents: false,
     sendEvents: false,
@@ -103,18 +103,18 @@ function makeQueue(client: RedisClient, name: string, stallMs: number | null): B
     removeOnFailure: true,
     stallInterval: stallMs ?? STALL_MS,
   });
-  // Calls report their failures themselves; without a listener an error event would end the process.
+  // Calls report their own failures. Without a listener, an error event would crash the process.
   queue.on('error', () => undefined);
   queue.ready().catch(() => undefined);
   return queue;
 }
 
-/** Return the name of the queue of a kind. In a cluster it keeps the keys of the queue in one slot. */
+/** Return the name of a kind's queue. In a cluster, it keeps the queue's keys in one slot. */
 function nameOfQueue({ isCluster }: RedisConnection, kind: JobKind): string {
   return isCluster ? `{${kind}}` : kind;
 }
 
-/** Open a connection to the server that holds the keys of a queue. */
+/** Open a connection to the server that stores a queue's keys. */
 function connectToQueue(redis: RedisConnection, kind: JobKind, options: RedisOptions = {}): Promise<RedisClient> {
   return redis.connectTo(`${PREFIX}:${nameOfQueue(redis, kind)}:`, options);
 }
@@ -127,12 +127,12 @@ async function saveNotification(queue: BeeQueue<Notification>, passes: number): 
   await queue.createJob({ passes }).setId(`bell-${notificationsSent}`).save();
 }
 
-/** Sends notifications on the process's own connection, or in a cluster on one to the server of the queue. */
+/** Sender of notifications over the process's own connection, or in a cluster over one to the queue's server. */
 class NotificationSender {
   readonly #redis: RedisConnection;
   readonly #kind: JobKind;
   #queue: Promise<BeeQueue<Notification>> | null = null;
-  /** Connection of this sender; null for that of the process. */
+  /** Own connection of this sender; null to use that of the process. */
   #client: RedisClient | null = null;
 
   constructor(redis: RedisConnection, kind: JobKind) {
@@ -164,7 +164,7 @@ class NotificationSender {
     this.#client?.disconnect();
     const own = await connectToQueue(this.#redis, this.#kind, { retryStrategy: () => null });
     this.#client = own;
-    // A lost connection fails the next notification, which opens another one.
+    // A lost connection fails the next notification, which opens a new one.
     own.on('error', () => undefined);
     const ended = once(own, 'end').then(() => {
       throw new Error('the connection to the server of the queue was closed');
@@ -210,7 +210,7 @@ async function keepListening(listening: Listening, onFirstAttempt: () => void): 
   onFirstAttempt();
 }
 
-/** Listen on two dedicated connections until one of them is lost or `signal` aborts. */
+/** Listen on two dedicated connections until one is lost or `signal` aborts. */
 async function listenOnce(
   { redis, stallMs, kind, listener, signal }: Listening,
   onListening: () => void,
@@ -218,7 +218,7 @@ async function listenOnce(
   const lost = new AbortController();
   const clients: RedisClient[] = [];
   const connect = async (): Promise<RedisClient> => {
-    // Blocking commands have no deadline, and ioredis must not reconnect a lost connection by itself.
+    // Blocking commands have no deadline. ioredis must not reconnect by itself.
     const client = await connectToQueue(redis, kind, {
       commandTimeout: undefined,
       socketTimeout: undefined,
@@ -226,7 +226,7 @@ async function listenOnce(
       retryStrategy: () => null,
     } as never);
     clients.push(client);
-    // Do not log the error: it holds the failed command, which may contain the password.
+    // Don't log the error, which includes the failed command and possibly the password.
     client.on('error', () => lost.abort());
     client.on('close', () => lost.abort());
     await once(client, 'ready', { signal: over });
@@ -246,7 +246,7 @@ async function listenOnce(
     notifications.on('error', () => lost.abort());
     await notifications.ready();
     notifications.process(async () => undefined);
-    // Only now is the id of the notification free again; a worker woken after this sees every job notified under it.
+    // Only now is the notification's id free again. A worker woken later sees every job notified under it.
     notifications.on('succeeded', ({ data }) => {
       if (over.aborted || listener.onNotification() || data.passes >= PASSES_MAX) return;
       saveNotification(notifications, data.passes + 1).catch(() => lost.abort());

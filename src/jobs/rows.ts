@@ -1,6 +1,6 @@
 import type { Job, JobKind, JobStatus, JobView } from './schema.ts';
 
-/** Row of `jobs` in the driver's form. */
+/** Row of `jobs` as returned by the driver. */
 export type Row = Record<string, unknown>;
 
 export function toJob(row: Row): Job {

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { textInteger } from '../platform/zod-integers.ts';
 
-/** States of an ingest job. Bulk jobs use all but `extracting` and `chunking`. */
+/** States of an ingest job. Bulk jobs use all except `extracting` and `chunking`. */
 export const JOB_STATUSES = [
   'queued',
   'extracting',
@@ -20,7 +20,7 @@ export type JobPhase = (typeof IN_PROGRESS)[number];
 
 export const UNFINISHED = ['queued', ...IN_PROGRESS] as const satisfies JobStatus[];
 
-/** Return true for the states that a job never leaves: ready, failed and cancelled. */
+/** Return true for final states: ready, failed and cancelled. */
 export function isTerminal(status: JobStatus): boolean {
   return !UNFINISHED.includes(status as (typeof UNFINISHED)[number]);
 }
@@ -28,7 +28,7 @@ export function isTerminal(status: JobStatus): boolean {
 export const JobKind = z.enum(['ingest', 'bulk', 'batch', 'hard_delete', 'reindex', 'sync']);
 export type JobKind = z.infer<typeof JobKind>;
 
-/** Failures of a synchronisation: of the settings, the place that it reads, the source itself, or single entries. */
+/** Failure categories of a synchronisation: settings, the connected place, the source itself, or single entries. */
 export const SOURCE_FAILURES = [
   'source_settings',
   'source_missing',
@@ -61,7 +61,7 @@ export type ErrorCategory = (typeof ERROR_CATEGORIES)[number];
 
 const timestamp = z.iso.datetime();
 
-/** A job in the API (contract 2.6). */
+/** Job in the API (contract 2.6). */
 export const JobView = z
   .object({
     id: z.string(),
@@ -126,7 +126,7 @@ export const ReapReply = z.object({
 });
 export type ReapReply = z.output<typeof ReapReply>;
 
-/** Row of `jobs`: the view and the fields of its lease. */
+/** Row of `jobs`: the view, plus the fields of its lease. */
 export interface Job {
   readonly id: string;
   readonly kind: JobKind;
@@ -144,14 +144,14 @@ export interface Job {
   readonly crashCount: number;
   readonly fence: number;
   readonly generation: number | null;
-  /** Request that queued the job; null if it is unknown. */
+  /** Id of the request that queued the job; null if unknown. */
   readonly requestId: string | null;
-  /** Place of that request in a trace, as the header `traceparent`; null if it was not traced. */
+  /** Trace context of that request, as in the header `traceparent`; null if it was not traced. */
   readonly traceParent: string | null;
   readonly view: JobView;
 }
 
-/** Fields of a new job that its submitter sets. The engine adds the others. */
+/** Fields of a new job set by its submitter. The engine adds the rest. */
 export interface NewJob {
   readonly id: string;
   readonly kind: JobKind;

@@ -16,17 +16,17 @@ export interface HeldJob {
   readonly fence: number;
 }
 
-/** Return a condition on a row of `jobs`: it is this job, and its worker has not lost it. */
+/** Build the condition that a row of `jobs` is this job and its worker has not lost it. */
 export function isHeldJob(sql: Sql, { id, fence }: HeldJob): SqlFragment {
   return sql`jobs.id = ${id} AND jobs.fence = ${fence} AND ${isInProgress(sql)}`;
 }
 
 /**
- * Insert a queued job. Its fair rank interleaves organizations: it is one more than the organization's last queued
- * rank, but never below the smallest rank queued at this priority, which is being served now. Many jobs of one
- * organization thus cannot delay the first job of another.
+ * Insert a queued job. Its fair rank interleaves organizations: one more than the organization's last queued rank, but
+ * not below the smallest rank queued at this priority, which is being served now. Many jobs of one organization
+ * therefore can't delay the first job of another.
  *
- * The job keeps the id and the trace of the request that queues it, for the logs and spans of its worker.
+ * The job keeps the id and trace of the request that queues it, for its worker's logs and spans.
  */
 export async function enqueueJob(sql: Sql, job: NewJob): Promise<JobView> {
   const [row] = await sql`
@@ -39,7 +39,7 @@ export async function enqueueJobs(sql: Sql, jobs: readonly NewJob[]): Promise<vo
   await sql`${jobInsert(sql, fromRecords(sql, 'jobs', jobs.map(jobRecord)))}`;
 }
 
-/** Return the columns of a new job, as JSON that PostgreSQL reads. */
+/** Return the columns of a new job as JSON for PostgreSQL. */
 export function jobRecord(job: NewJob): RowRecord {
   const work = currentWork();
   return {
@@ -66,9 +66,9 @@ export function jobRecord(job: NewJob): RowRecord {
 }
 
 /**
- * Make the statement that inserts queued jobs, as `enqueueJob` does. Jobs of one organization get their ranks in the
- * order of their ids, which is the order of their creation.
- * @param records end of it, from FROM on, with `jobRecord`s as rows `record`
+ * Build the statement that inserts queued jobs, like `enqueueJob`. Jobs of one organization get ranks in the order of
+ * their ids, which is their order of creation.
+ * @param records end of the statement, starting with FROM, with `jobRecord`s as rows `record`
  */
 export function jobInsert(sql: Sql, records: SqlFragment): SqlFragment {
   return sql`
@@ -91,11 +91,11 @@ export function jobInsert(sql: Sql, records: SqlFragment): SqlFragment {
 
 /**
  * Claim up to `limit` due jobs in order of priority, fair rank and age. A claimed job gets the next fence and a new
- * generation. A former holder can write nothing any more.
+ * generation, so that former holders can't write any more.
  *
- * Organizations that move to another installation wait.
+ * Organizations that are moving to another installation wait.
  *
- * `suspects`: `only` claims jobs that have lost a lease before; `none` claims the other jobs.
+ * `suspects`: `only` claims jobs that have lost a lease before; `none` claims all others.
  */
 export async function claimJobs(
   sql: Sql,
@@ -122,7 +122,7 @@ export async function claimJobs(
            scheduled_at = NULL, updated_at = now()
     FROM due WHERE jobs.id = due.id
     RETURNING jobs.*`;
-  // RETURNING keeps no order, but the first job of the queue must start first.
+  // RETURNING doesn't preserve order, but the first job in the queue must start first.
   return rows.sort(byQueueOrder).map((row) => toJob(row as Row));
 }
 
@@ -134,16 +134,16 @@ function byQueueOrder(a: Row, b: Row): number {
   return 0;
 }
 
-/** Held job whose lease is to be extended. */
+/** Held job whose lease to extend. */
 export interface RunningJob extends HeldJob {
-  /** True if a unit of its work was done since the last write. The reap call measures from that time. */
+  /** True if it completed a unit of work since the last write. Reaping measures from that time. */
   readonly hasWorked: boolean;
 }
 
 /**
- * Extend the leases of a worker's jobs. Return the jobs that are still held. A row that another transaction has locked
- * (a cancel, the end of the job) is skipped and counts as held: waiting for it would delay the other leases, and two
- * transactions that wait for each other's rows would deadlock. `isWritten` is false for a skipped row.
+ * Extend the leases of a worker's jobs. Return the jobs that are still held. Skip a row that another transaction has
+ * locked (a cancel, the end of the job), and count it as held: waiting for it would delay the other leases, and could
+ * deadlock. `isWritten` is false for a skipped row.
  */
 export async function renewLeases(
   sql: Sql,
@@ -191,7 +191,7 @@ export async function isHeld(sql: Sql, held: HeldJob): Promise<boolean> {
   return rows.length === 1;
 }
 
-/** Reset the count of leases that a held job has lost. */
+/** Reset a held job's count of lost leases. */
 export async function forgetCrashes(sql: Sql, held: HeldJob): Promise<void> {
   await sql`
     UPDATE jobs SET crash_count = 0
@@ -211,7 +211,7 @@ export async function completeJob(
   return rows.length === 1;
 }
 
-/** Return the assignments to a row of `jobs` that finish it. Its result is set beside them. */
+/** Return the assignments that finish a row of `jobs`, except for its result. */
 export function readyState(sql: Sql): SqlFragment {
   return sql`
     status = 'ready', completed_at = now(), updated_at = now(), lease_expires_at = NULL, failed_phase = NULL,
@@ -220,7 +220,7 @@ export function readyState(sql: Sql): SqlFragment {
 
 export interface JobFailure {
   readonly category: ErrorCategory;
-  /** Text for the job's owner that names the fault of the input and the remedy. */
+  /** Message for the job's owner that names the problem and the remedy. */
   readonly message: string;
   readonly retryable: boolean;
 }
@@ -261,7 +261,7 @@ export async function deferJob(sql: Sql, held: HeldJob, delayMs: number): Promis
   return rows.length === 1;
 }
 
-/** Return a held job to the queue at a drain, due at once and without counting an attempt. */
+/** Return a held job to the queue when draining, due at once and without counting an attempt. */
 export async function releaseJob(sql: Sql, held: HeldJob): Promise<boolean> {
   const rows = await sql`
     UPDATE jobs SET status = 'queued', worker_id = NULL, lease_expires_at = NULL, updated_at = now()
@@ -270,8 +270,8 @@ export async function releaseJob(sql: Sql, held: HeldJob): Promise<boolean> {
 }
 
 /**
- * Return jobs to the queue that a worker holds without knowing it, since the answer to its claim was lost. Nothing ran,
- * so neither an attempt nor a lost lease is counted.
+ * Return jobs to the queue that a worker unknowingly holds, since the reply to its claim was lost. Nothing ran, so
+ * count neither an attempt nor a lost lease.
  * @param known jobs that the worker runs
  * @returns number of returned jobs
  */
@@ -296,14 +296,14 @@ export async function findExpired(sql: Sql, limit: number): Promise<Job[]> {
 }
 
 /**
- * Lock an expired job until the transaction ends. Return false if it has changed, or if another transaction holds its
- * row. That transaction may hang, and waiting for it would delay the recovery of other jobs.
+ * Lock an expired job until the transaction ends. Return false if it has changed or another transaction holds its row.
+ * That transaction may hang, and waiting for it would delay the recovery of other jobs.
  */
 export async function lockExpired(tx: Sql, held: HeldJob): Promise<boolean> {
   return (await tx`SELECT 1 FROM jobs WHERE ${isExpired(tx, held)} FOR UPDATE SKIP LOCKED`).length === 1;
 }
 
-/** Return an expired job to the queue and count the crash. Return false in the cases of `lockExpired`. */
+/** Return an expired job to the queue and count the crash. Return false in the same cases as `lockExpired`. */
 export async function requeueExpired(sql: Sql, held: HeldJob): Promise<boolean> {
   const rows = await sql`
     UPDATE jobs SET status = 'queued', crash_count = crash_count + 1, worker_id = NULL, lease_expires_at = NULL,
@@ -319,8 +319,8 @@ function isExpired(sql: Sql, held: HeldJob) {
 }
 
 /**
- * List jobs of one organization, newest first.
- * @param visible condition on a row of `jobs`: the caller may see it (by `src/documents`), and it matches the query
+ * List jobs of an organization, newest first.
+ * @param visible condition on a row of `jobs` that it matches the query and the caller may see it (by `src/documents`)
  */
 export async function listJobs(
   sql: Sql,
@@ -337,7 +337,7 @@ export async function listJobs(
   return rows.map((row) => toView(row as Row));
 }
 
-/** Return the condition of the jobs after a page of a list. The time in the id of a deleted job gives its position. */
+/** Build the condition for jobs after a page. The time in the id locates a deleted job. */
 function isAfter(sql: Sql, orgId: string, cursor: string): SqlFragment {
   const placed = new Date(idTimeMs(cursor) ?? 0);
   return sql`(created_at, id) < (
@@ -348,7 +348,7 @@ function isAfter(sql: Sql, orgId: string, cursor: string): SqlFragment {
 /**
  * Find a job of an organization.
  * @param visible as for `listJobs`
- * @throws AppError `job_not_found` (404), also for a job of another organization or one that is not visible
+ * @throws AppError `job_not_found` (404), also for a job of another organization or an invisible one
  */
 export async function findJob(sql: Sql, orgId: string, visible: SqlFragment, jobId: string): Promise<Job> {
   const [row] = await sql`SELECT * FROM jobs WHERE org_id = ${orgId} AND id = ${jobId} AND ${visible}`;
@@ -356,7 +356,7 @@ export async function findJob(sql: Sql, orgId: string, visible: SqlFragment, job
   return toJob(row as Row);
 }
 
-/** Select the finished jobs (ready, failed or cancelled) among these, to show the progress of an upload. */
+/** Return those of the jobs that have finished (ready, failed or cancelled), to show the progress of an upload. */
 export async function listFinishedJobs(
   sql: Sql,
   orgId: string,

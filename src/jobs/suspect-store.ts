@@ -1,13 +1,13 @@
 import type { Sql, SqlFragment } from '../platform/postgres.ts';
 import type { JobKind } from './schema.ts';
 
-/** Return a condition on a row of `jobs`: the job is due and has lost a lease before, so it may kill its worker. */
+/** Build the condition that a row of `jobs` is due and has lost a lease before, so that it may kill its worker. */
 function isDueSuspect(sql: Sql, kind: JobKind): SqlFragment {
   return sql`
     status = 'queued' AND kind = ${kind} AND crash_count > 0 AND (scheduled_at IS NULL OR scheduled_at <= now())`;
 }
 
-/** Return how long the oldest due suspect of a kind has been due; null if there is none. */
+/** Return how long the oldest due suspect of a kind has been due, or null if there is none. */
 export async function readSuspectWaitMs(sql: Sql, kind: JobKind): Promise<number | null> {
   const [row] = await sql`
     SELECT (extract(epoch FROM now() - min(coalesce(scheduled_at, updated_at))) * 1000)::float8 AS wait_ms
@@ -16,7 +16,7 @@ export async function readSuspectWaitMs(sql: Sql, kind: JobKind): Promise<number
 }
 
 /**
- * Begin the turn of a worker. Return false if another worker of the kind has one, or begins one now.
+ * Begin a worker's turn. Return false if another worker of the kind has one, or is beginning one.
  * @param aliveMs time since its last heartbeat after which another worker counts as dead
  */
 export function beginSuspectTurn(sql: Sql, kind: JobKind, workerId: string, aliveMs: number): Promise<boolean> {

@@ -2,18 +2,18 @@ import type { Sql } from '../platform/postgres.ts';
 import type { JobKind } from './schema.ts';
 import { beginSuspectTurn, endSuspectTurn, readSuspectWaitMs } from './suspect-store.ts';
 
-/** Times of the turns of one worker. */
+/** Timing of a worker's turns. */
 export interface SuspectTimes {
-  /** Time for which a due suspect waits for an idle worker, before a worker makes room for it. */
+  /** Time that a due suspect waits for an idle worker before a worker makes room for it. */
   readonly waitMs: number;
-  /** Limits on the length of a turn. */
+  /** Limits on the duration of a turn. */
   readonly turnMsMin: number;
   readonly turnMsMax: number;
-  /** Minimum time after a turn, or after a suspect that ran without one, before the next turn of a worker. */
+  /** Minimum time after a turn, or after a suspect that ran without one, before the worker's next turn. */
   readonly pauseMsMin: number;
-  /** Time after which a suspect no longer runs alone, also without a checkpoint. */
+  /** Time after which a suspect no longer runs alone, even without a checkpoint. */
   readonly aloneMsMax: number;
-  /** Minimum time between two reads of the queue for suspects. */
+  /** Minimum time between two checks of the queue for suspects. */
   readonly checkEveryMs: number;
 }
 
@@ -27,22 +27,22 @@ const SUSPECT_TIMES: SuspectTimes = {
 };
 
 /**
- * Turns of a worker for suspects: jobs that have lost a lease before. Each of them may kill its worker, so it runs
- * alone. A worker with many jobs would never be idle for it.
+ * Turns of a worker for suspects: jobs that have lost a lease before. A suspect may kill its worker, so it runs alone.
+ * A worker with many jobs would never become idle for it.
  *
- * During a turn the worker claims no other jobs, so that it becomes idle. It then runs suspects one after the other
- * until its turn is over. One worker of a kind has a turn at a time, and the others go on. A turn lasts half of the
- * time for which the suspect has waited, within limits: a suspect that waits for a longer job gets longer turns. After
- * it the worker claims other jobs for at least as long. Thus neither a long job nor an organization with many suspects
- * takes more than half of its time.
+ * During a turn, the worker claims no other jobs, so that it becomes idle. It then runs suspects one by one until its
+ * turn ends. Only one worker per kind has a turn at a time; the others carry on. A turn lasts half as long as the
+ * suspect has waited, within limits, so a suspect behind a longer job gets longer turns. Afterwards, the worker claims
+ * other jobs for at least as long. Thus neither a long job nor an organization with many suspects takes more than half
+ * of its time.
  */
 export class SuspectTurns {
   readonly #sql: Sql;
   readonly #worker: { readonly id: string; readonly kind: JobKind; readonly leaseMs: number };
   readonly #times: SuspectTimes;
-  /** Turn of this worker, in times of `performance.now()`. */
+  /** Turn of this worker, in times by `performance.now()`. */
   #turn: { readonly beganMs: number; readonly endsMs: number } | null = null;
-  /** True while the row of the worker may have a turn. */
+  /** True while the worker's row may record a turn. */
   #isStored = false;
   #pausesUntilMs = 0;
   #nextCheckMs = 0;
@@ -65,13 +65,13 @@ export class SuspectTurns {
     return this.#turn !== null;
   }
 
-  /** Time after which a waiting worker must call `isOpen` again; null while it has no turn. */
+  /** Time after which a waiting worker must call `isOpen` again; null outside a turn. */
   get checkInMs(): number | null {
     if (this.#turn === null) return null;
     return Math.max(0, Math.min(this.#nextCheckMs, this.#turn.endsMs) - performance.now());
   }
 
-  /** Return true while this worker may claim only suspects. A turn begins or ends now if it is time. */
+  /** Return true while this worker may claim only suspects. Begin or end a turn if it is time. */
   async isOpen(): Promise<boolean> {
     const nowMs = performance.now();
     if (this.#turn !== null && nowMs >= this.#turn.endsMs) this.#stop(nowMs);
@@ -91,7 +91,7 @@ export class SuspectTurns {
     if (this.#isStored) await this.#clear();
   }
 
-  /** Begin no turn for as long as other jobs could not be claimed. This changes nothing during a turn. */
+  /** Delay the next turn for as long as other jobs couldn't be claimed. Do nothing during a turn. */
   pauseAfter(beganMs: number, nowMs = performance.now()): void {
     if (this.#turn === null) this.#pausesUntilMs = nowMs + Math.max(this.#times.pauseMsMin, nowMs - beganMs);
   }

@@ -1,10 +1,10 @@
 import type { Sql } from '../platform/postgres.ts';
 import { deleteOldJobs } from './operation-store.ts';
 
-/** Number of jobs that one statement deletes. */
+/** Maximum number of jobs to delete per statement. */
 const ROWS_MAX = 2_000;
 
-/** Delete finished jobs whose retention is over. Return their number. */
+/** Delete finished jobs whose retention has ended. Return their number. */
 export async function sweepFinishedJobs(sql: Sql, ageMs: number, signal: AbortSignal): Promise<number> {
   for (let deleted = 0; ; ) {
     signal.throwIfAborted();

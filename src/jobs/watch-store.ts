@@ -3,30 +3,30 @@ import { type Row, toView } from './rows.ts';
 import { isTerminal, type JobKind, type JobStatus, type JobView } from './schema.ts';
 import { isFinished, isInProgress } from './state-store.ts';
 
-/** Job with the fields of a watcher: the view, its kind and the end of its lease. */
+/** Job with a watcher's fields: the view, its kind and the end of its lease. */
 export interface WatchedRow extends JobView {
   readonly kind: JobKind;
   readonly lease_expires_at: string | null;
 }
 
-/** Jobs that a watcher may show during the whole watch. */
+/** Jobs that a watcher may see during the whole watch. */
 export interface WatchScope {
   readonly orgId: string;
   readonly kind?: JobKind | undefined;
   readonly bucketId?: string | undefined;
-  /** Condition on a row of `jobs`: the watcher may see it. */
+  /** Condition on a row of `jobs` that the watcher may see it. */
   readonly visible: (sql: Sql) => SqlFragment;
 }
 
-/** Read the database's clock, at the start of this transaction. */
+/** Read the database clock at the start of this transaction. */
 export async function readClock(sql: Sql): Promise<Date> {
   const [row] = await sql`SELECT now() AS at`;
   return row?.['at'] as Date;
 }
 
-/** Count queued jobs and jobs in progress, by state. States without jobs are omitted. */
+/** Count queued jobs and jobs in progress by state. Omit states without jobs. */
 export async function countLive(sql: Sql, scope: WatchScope): Promise<{ status: JobStatus; n: number }[]> {
-  // One branch for each of the two partial indexes.
+  // Use a branch for each of the two partial indexes.
   const rows = await sql`
     SELECT status, count(*)::int AS n FROM jobs
     WHERE status = 'queued' AND ${within(sql, scope)} GROUP BY status
@@ -38,16 +38,16 @@ export async function countLive(sql: Sql, scope: WatchScope): Promise<{ status: 
 
 export interface FinishedCount {
   readonly status: JobStatus;
-  /** Finished after `after` and no later than `settledAt`. */
+  /** Number finished after `after`, up to `settledAt`. */
   readonly settled: number;
-  /** Finished after `settledAt`. */
+  /** Number finished after `settledAt`. */
   readonly fresh: number;
-  /** Finished in the last minute. */
+  /** Number finished in the last minute. */
   readonly lastMinute: number;
   readonly firstOfMinute: Date | null;
 }
 
-/** Count jobs that finished after `after` or within the last minute, by state. */
+/** Count jobs by state that finished after `after` or within the last minute. */
 export async function countFinished(
   sql: Sql,
   scope: WatchScope,
@@ -73,8 +73,8 @@ export async function countFinished(
 }
 
 /**
- * List the jobs of the table. Without a state: jobs in progress, then queued jobs, each newest first. With a state: the
- * newest jobs in it; for a terminal state only those that ended within the last day.
+ * List jobs for the table. Without a state: jobs in progress, then queued jobs, each newest first. With a state: the
+ * newest jobs in it; for a final state, only those that ended within the last day.
  */
 export async function listWatched(
   sql: Sql,
@@ -102,7 +102,7 @@ export async function listWatched(
   return [...inProgress, ...queued].map(toWatched);
 }
 
-/** List jobs that finished after a moment, newest first. */
+/** List jobs that finished after a time, newest first. */
 export async function listFinishedAfter(
   sql: Sql,
   scope: WatchScope,
@@ -116,7 +116,7 @@ export async function listFinishedAfter(
   return rows.map(toWatched);
 }
 
-/** Find a job of the organization, of any kind and bucket; null if there is none. */
+/** Return a job of the organization, of any kind and bucket, or null. */
 export async function findWatched(
   sql: Sql,
   { orgId, visible }: Pick<WatchScope, 'orgId' | 'visible'>,

@@ -19,12 +19,12 @@ const JOBS_MAX = 200;
 const FINISHED_MAX = 50;
 /** Time before the start of the watch from which finished jobs are counted. */
 const COUNTED_BEFORE_MS = 3_600_000;
-/** Longest time from a job's completion time until its transaction ends and the job becomes visible as finished. */
+/** Maximum time from a job's completion time until its transaction ends and shows the job as finished. */
 const SETTLE_MS = 15_000;
-/** Shortest time over which a rate is computed. A shorter one is not meaningful. */
+/** Minimum time over which a rate is meaningful. */
 const RATE_SECONDS_MIN = 10;
 
-/** Units of work of one job. */
+/** Progress of a job in units of work. */
 export interface JobProgress {
   readonly done: number;
   readonly total: number;
@@ -32,41 +32,41 @@ export interface JobProgress {
 }
 
 export interface WatchedJob extends WatchedRow {
-  /** Null while the job is queued. */
+  /** Progress; null while queued. */
   readonly progress: JobProgress | null;
-  /** Texts per second; null if texts are not counted, or not yet. */
+  /** Texts per second; null if texts aren't counted, or not yet. */
   readonly items_per_second: number | null;
   readonly eta_seconds: number | null;
 }
 
-/** Jobs of one organization at one moment. All times are the database's. */
+/** Jobs of an organization at one moment. All times are from the database clock. */
 export interface JobsSnapshot {
   readonly object: 'jobs_snapshot';
-  /** Number of the snapshot in its watch, from 1. */
+  /** Sequence number of the snapshot in its watch, from 1. */
   readonly sequence: number;
   readonly at: string;
-  /** Time from which finished jobs are counted. */
+  /** Start of the time for which finished jobs are counted. */
   readonly since: string;
   /** Error message if the database did not answer; then the snapshot repeats the last one. Null otherwise. */
   readonly trouble: string | null;
   readonly counts: Readonly<Record<JobStatus, number>>;
-  /** Jobs that are queued or in progress. */
+  /** Number of jobs queued or in progress. */
   readonly live: number;
-  /** At most 200 jobs: those in progress, then those queued, each newest first; or those of the selected state. */
+  /** At most 200 jobs: those in progress, then queued ones, each newest first; or those of the selected state. */
   readonly jobs: readonly WatchedJob[];
-  /** The selected job, in any state. */
+  /** Selected job, in any state. */
   readonly open: WatchedJob | null;
   /** Jobs that finished since the last snapshot, oldest first, at most 50; none in the first snapshot. */
   readonly finished: readonly WatchedJob[];
-  /** Number of finished jobs beyond these 50. */
+  /** Number of finished jobs beyond those 50. */
   readonly finished_more: number;
-  /** Finished jobs per second, over the last minute at most. */
+  /** Finished jobs per second, over at most the last minute. */
   readonly finished_per_second: number;
-  /** Time until no job is live any more, at that rate. */
+  /** Time until no job is live at that rate. */
   readonly eta_seconds: number | null;
 }
 
-/** Present selection of a watcher. */
+/** Current selection of a watcher. */
 export interface JobsSelection {
   /** State of the jobs to show; null for all live jobs. */
   readonly status: JobStatus | null;
@@ -74,7 +74,7 @@ export interface JobsSelection {
   readonly openId: string | null;
 }
 
-/** Holds a watcher's selection. Each change triggers the next snapshot at once. */
+/** Selection of a watcher. Every change triggers the next snapshot immediately. */
 export class JobsSelector {
   #selection: JobsSelection;
   #changed = new AbortController();
@@ -96,7 +96,7 @@ export class JobsSelector {
     this.#changed.abort();
   }
 
-  /** Wait for a change, at most `ms`. @throws the signal's reason */
+  /** Wait at most `ms` for a change. @throws the reason of the signal */
   async wait(ms: number, signal: AbortSignal): Promise<void> {
     const either = AbortSignal.any([signal, this.#changed.signal]);
     await delay(ms, undefined, { signal: either }).catch(() => undefined);
@@ -109,7 +109,7 @@ export interface WatchOptions extends Omit<WatchScope, 'orgId'> {
   readonly selector?: JobsSelector;
   readonly intervalMs?: number;
   readonly signal: AbortSignal;
-  /** Count the texts of bulk jobs, done and in total, since rows of `jobs` lack them. Unknown jobs are omitted. */
+  /** Count the texts of bulk jobs, done and in total, which rows of `jobs` lack. Omit unknown jobs. */
   readonly countTexts?: (sql: Sql, jobIds: readonly string[]) => Promise<ReadonlyMap<string, TextCount>>;
 }
 
@@ -119,9 +119,9 @@ export interface TextCount {
 }
 
 /**
- * Watch the jobs of an organization. Each snapshot is one consistent reading. While the database is unavailable, the
- * last snapshot is repeated with `trouble` set.
- * @throws the signal's reason; AppError `postgres_unavailable` (503) if the first snapshot cannot be read
+ * Watch the jobs of an organization. Each snapshot is consistent. While the database is unavailable, the last snapshot
+ * is repeated with `trouble` set.
+ * @throws the reason of the signal; AppError `postgres_unavailable` (503) if the first snapshot can't be read
  */
 export async function* watchJobs(sql: Sql, orgId: string, options: WatchOptions): AsyncGenerator<JobsSnapshot, void> {
   const { selector = new JobsSelector(), intervalMs = 1_000, signal } = options;
@@ -141,7 +141,7 @@ export async function* watchJobs(sql: Sql, orgId: string, options: WatchOptions)
   }
 }
 
-/** State of one watch between its snapshots. */
+/** State of a watch between snapshots. */
 class Watch {
   readonly #scope: WatchScope;
   readonly #countTexts: WatchOptions['countTexts'];
@@ -151,7 +151,7 @@ class Watch {
   #settledAt = new Date(0);
   #settled = new Map<JobStatus, number>();
   #finishedTotal = 0;
-  /** Finished jobs that were reported and may be read again: completion time by id. */
+  /** Reported finished jobs that may be read again: completion time by id. */
   #reported = new Map<string, string>();
   #rates = new Map<string, GrowthRate>();
 
@@ -177,7 +177,7 @@ class Watch {
     const finished = this.#began === null ? [] : recent.filter(isNew).reverse();
     const watched = await this.#measure(tx, at, [...rows, ...finished, ...(open ? [open] : [])]);
 
-    // The state changes only below, so that a reading that fails half-way leaves it unchanged.
+    // Change the state only below, so that a failed read leaves it unchanged.
     const settled = new Map(this.#settled);
     const total = new Map<JobStatus, number>();
     for (const count of finishedCounts) {
@@ -239,7 +239,7 @@ class Watch {
   }
 }
 
-/** Compute the rate over the last minute, or since its first job finished if the queue has only just begun. */
+/** Compute the rate over the last minute, or since the first job finished if the queue has only just begun. */
 function finishedPerSecond(counts: readonly FinishedCount[], at: Date): number {
   const firstMs = Math.min(...counts.map((count) => count.firstOfMinute?.getTime() ?? Number.POSITIVE_INFINITY));
   const seconds = Math.max(RATE_SECONDS_MIN, Math.min(60, (at.getTime() - firstMs) / 1000));
@@ -250,7 +250,7 @@ function isInProgress(status: JobStatus): boolean {
   return (IN_PROGRESS as readonly JobStatus[]).includes(status);
 }
 
-/** Count the completed phases of an ingest job. */
+/** Count an ingest job's completed phases. */
 function phaseProgress({ kind, status }: WatchedRow): JobProgress | null {
   if (kind !== 'ingest') return null;
   if (status === 'ready') return { done: IN_PROGRESS.length, total: IN_PROGRESS.length, unit: 'phases' };

@@ -6,8 +6,8 @@ import type { JobKind } from './schema.ts';
 import { isInProgress } from './state-store.ts';
 
 /**
- * Name the host, boot and pid namespace of this process, since two containers may share a host name. Only within these
- * three does a pid identify a living process.
+ * Identify the host, boot and pid namespace of this process, since two containers may share a host name. Only within
+ * all three does a pid identify a live process.
  */
 export function processHost(): string {
   const parts = [hostname()];
@@ -31,7 +31,7 @@ export interface WorkerRecord {
   readonly pid: number;
 }
 
-/** Register a worker. Further calls are its heartbeat. */
+/** Register a worker, or update its heartbeat. */
 export async function touchWorker(sql: Sql, worker: WorkerRecord): Promise<void> {
   await sql`
     INSERT INTO workers (id, kind, host, pid) VALUES (${worker.id}, ${worker.kind}, ${worker.host}, ${worker.pid})
@@ -42,7 +42,7 @@ export async function removeWorker(sql: Sql, workerId: string): Promise<void> {
   await sql`DELETE FROM workers WHERE id = ${workerId}`;
 }
 
-/** Count the workers of a kind that had a heartbeat within `withinMs`. */
+/** Count the workers of a kind with a heartbeat within `withinMs`. */
 export async function countLiveWorkers(sql: Sql, kind: JobKind, withinMs: number): Promise<number> {
   const [row] = await sql`
     SELECT count(*)::int AS n FROM workers
@@ -51,14 +51,14 @@ export async function countLiveWorkers(sql: Sql, kind: JobKind, withinMs: number
 }
 
 /**
- * Expire the leases of this host's dead workers now, and remove the workers. A wrong judgement is safe: the fence keeps
- * a living worker from writing.
+ * Expire the leases of this host's dead workers now, and remove the workers. A wrong decision is safe: the fence keeps
+ * a live worker from writing.
  */
 export async function expireDeadWorkers(sql: Sql, host: string): Promise<number> {
   const rows = await sql`SELECT id, pid FROM workers WHERE host = ${host} AND pid <> ${process.pid}`;
   const dead = rows.filter((row) => !isAlive(row['pid'] as number)).map((row) => row['id'] as string);
   if (dead.length === 0) return 0;
-  // Other processes may do the same, so skip locked rows.
+  // Skip locked rows, since other processes may do the same.
   await sql`
     UPDATE jobs SET lease_expires_at = now() - interval '1 millisecond'
     WHERE id IN (SELECT id FROM jobs

@@ -20,17 +20,17 @@ import { processHost, removeWorker, touchWorker } from './worker-store.ts';
 export interface WorkerOptions {
   readonly concurrency: number;
   readonly leaseMs: number;
-  /** Failed attempts after which a retryable failure is final. */
+  /** Number of failed attempts after which a retryable failure is final. */
   readonly retriesMax: number;
   /** Age up to which a job is retried while its upstream is unavailable. */
   readonly retryWindowMs?: number;
-  /** Maximum wait for a notification before the queue is read. */
+  /** Maximum wait for a notification before reading the queue. */
   readonly sweepMs?: number;
-  /** Time for running jobs to finish after a stop is requested. Then they return to the queue. */
+  /** Time for running jobs to finish after a stop request. Then they return to the queue. */
   readonly drainMs?: number;
   /** Time for running jobs to end after that. */
   readonly abortMs?: number;
-  /** Times of the turns in which the worker runs alone each job that has lost a lease. */
+  /** Timing of the turns in which the worker runs suspects, which have lost a lease, alone. */
   readonly suspects?: Partial<SuspectTimes>;
 }
 
@@ -42,11 +42,11 @@ interface WorkerContext {
   readonly tracing?: Tracing | null;
 }
 
-/** Attempt at a job that is in progress. */
+/** Attempt at a job in progress. */
 interface Run {
   readonly lease: Lease;
   readonly done: Promise<void>;
-  /** Units of work of the lease at its last renewal that wrote them. */
+  /** Units of work at the last renewal that recorded them. */
   unitsWritten: number;
 }
 
@@ -98,7 +98,7 @@ export class JobWorker implements Service {
   async stop(): Promise<void> {
     this.#stop.abort();
     this.#wake();
-    // A claim in progress may still start jobs. No job starts after it.
+    // A claim in progress may still start jobs. No job starts afterwards.
     await this.#loops[0];
     const drained = Promise.allSettled([...this.#running].map((run) => run.done));
     const timer = new AbortController();
@@ -108,7 +108,7 @@ export class JobWorker implements Service {
     ]);
     timer.abort();
     for (const { lease } of this.#running) lease.abort(new Draining());
-    // Work that does not end in time is fenced off: its jobs return to the queue, and no later write of it counts.
+    // Work that doesn't end in time is fenced off: its jobs return to the queue, and none of its later writes count.
     await Promise.race([drained, delay(this.#options.abortMs, undefined, { ref: false })]);
     if (await this.#returns.returnAll()) await this.#notifyOthers();
     await Promise.race([
@@ -132,7 +132,7 @@ export class JobWorker implements Service {
     this.#endWait();
   }
 
-  /** Wait for a notification or a finished job, at most `sweepMs`, or until the next check of the turn for suspects. */
+  /** Wait for a notification or a finished job, at most `sweepMs`, or until the next check of the suspect turn. */
   async #waitForNotification(): Promise<void> {
     if (!this.#isNotified) {
       const { sweepMs } = this.#options;
@@ -167,8 +167,8 @@ export class JobWorker implements Service {
 
   /**
    * Claim jobs for all free slots. A job that has lost a lease before may kill its worker, so it runs alone until its
-   * first checkpoint, and a further crash counts for no other job. A worker claims it when idle without another job, or
-   * after becoming idle in its turn.
+   * first checkpoint, and another crash counts against no other job. A worker claims it when idle and no other job is
+   * due, or after becoming idle in its turn.
    */
   async #claim(): Promise<number> {
     const free = this.#options.concurrency - this.#running.size;
@@ -192,7 +192,7 @@ export class JobWorker implements Service {
     return leases.length;
   }
 
-  /** Let other jobs run beside a suspect once it has passed a checkpoint, or has run alone for long. */
+  /** Let other jobs run beside a suspect once it has passed a checkpoint or run alone for long. */
   async #shareAfterCheckpoint(lease: Lease): Promise<void> {
     const timer = new AbortController();
     const longEnough = delay(this.#turns.aloneMsMax, undefined, { signal: timer.signal, ref: false });
@@ -234,7 +234,7 @@ export class JobWorker implements Service {
     return false;
   }
 
-  /** Run an attempt at a job. Its logs and spans have the ids of the job and of the request that queued it. */
+  /** Run an attempt at a job. Logs and spans carry the ids of the job and of the request that queued it. */
   async #run(lease: Lease): Promise<void> {
     const { metrics, tracing = null } = this.#context;
     const { kind } = this.#handler;
@@ -272,7 +272,7 @@ export class JobWorker implements Service {
     }
   }
 
-  /** Notify other workers, since they may claim at once a job that this worker returned to the queue. */
+  /** Notify other workers, since they may immediately claim a job that this worker returned to the queue. */
   async #notifyOthers(): Promise<void> {
     const { notifier, logger } = this.#context;
     await notifier
@@ -280,7 +280,7 @@ export class JobWorker implements Service {
       .catch((error) => logger.debug({ err: error }, 'notification of a queued job was lost'));
   }
 
-  /** Wake the worker when a deferred job is due, since no notification is sent then. */
+  /** Wake the worker when a deferred job is due, for which no notification is sent. */
   #wakeIn(delayMs: number): void {
     delay(delayMs, undefined, { signal: this.#stop.signal, ref: false }).then(
       () => this.#wake(),
@@ -289,7 +289,7 @@ export class JobWorker implements Service {
   }
 
   async #heartbeatLoop(): Promise<void> {
-    // Heartbeats continue while draining, as long as a job runs.
+    // Keep sending heartbeats while draining, as long as a job runs.
     while (!this.#stop.signal.aborted || this.#running.size > 0) {
       await delay(this.#options.leaseMs / 4, undefined, { signal: this.#stop.signal }).catch(() => undefined);
       if (this.#stop.signal.aborted) {
@@ -311,8 +311,8 @@ export class JobWorker implements Service {
   }
 
   /**
-   * Extend the leases of running jobs. Do not wait for a database that does not answer: the next renewal may get
-   * another connection, and a late answer still counts.
+   * Extend the leases of running jobs. Don't wait for an unresponsive database: the next renewal may get another
+   * connection, and a late reply still counts.
    */
   async #renew(): Promise<void> {
     const timer = new AbortController();
@@ -321,7 +321,7 @@ export class JobWorker implements Service {
     timer.abort();
   }
 
-  /** Extend leases with the time of the last unit of work, and stop jobs whose lease is lost. Never rejects. */
+  /** Extend leases, recording the last unit of work, and stop jobs whose lease is lost. Never rejects. */
   async #extend(): Promise<void> {
     const { sql, logger } = this.#context;
     const { leaseMs } = this.#options;
@@ -353,7 +353,7 @@ export class JobWorker implements Service {
   }
 }
 
-/** Count the time from the creation of a job to its first claim. Both times are the database's. */
+/** Measure the time from a job's creation to its first claim, both by the database clock. */
 function countWait(metrics: Pick<Metrics, 'jobWaitSeconds'>, { kind, retryCount, crashCount, view }: Job): void {
   if (retryCount > 0 || crashCount > 0 || view.started_at === null) return;
   const seconds = (Date.parse(view.started_at) - Date.parse(view.created_at)) / 1000;

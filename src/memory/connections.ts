@@ -2,12 +2,12 @@ import { selectOrganization } from '../access/organization-store.ts';
 import type { Sql } from '../platform/postgres.ts';
 import { type ConnectionSettings, mayUse } from '../platform/source-settings.ts';
 
-/** Places that the operator's settings allow, by the name of their connection. */
+/** Connections that the operator's settings allow, by name. */
 export type Connections = Readonly<Record<string, ConnectionSettings>>;
 
 /**
- * Select the connections that sources of an organization may read. The others do not exist for it, and their names are
- * never shown to it.
+ * Select the connections that sources of an organization may use. Other connections, and even their names, stay hidden
+ * from the organization.
  */
 export async function connectionsOf(sql: Sql, connections: Connections, orgId: string): Promise<Connections> {
   const organization = await selectOrganization(sql, orgId);
@@ -17,7 +17,7 @@ export async function connectionsOf(sql: Sql, connections: Connections, orgId: s
   );
 }
 
-/** Find one connection that sources of an organization may read; null if there is none of this name. */
+/** Return a connection that sources of an organization may use, or null if there is none of this name. */
 export async function findConnection(
   sql: Sql,
   connections: Connections,

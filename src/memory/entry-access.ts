@@ -3,15 +3,15 @@ import type { Sql } from '../platform/postgres.ts';
 import { selectReaders } from './entry-store.ts';
 import type { EntryReaders, ReadEntry } from './readers/source-reader.ts';
 
-/** Access list that names nobody, so that only administrators read the document. */
+/** Access list that matches nobody, so that only administrators may read the document. */
 const NOBODY: AccessList = ['nobody'];
 
-/** Access list of an entry that tells its readers; undefined for one that does not. */
+/** Access list of an entry; undefined if the entry doesn't name its readers. */
 export type AccessOfEntry = (read: ReadEntry) => AccessList | null | undefined;
 
 /**
- * Find the users and groups that entries name. People and groups that the organization does not have are left out: an
- * entry that names nobody else is read by administrators only, and so is one that names too many for a list.
+ * Resolve the users and groups that entries name. Ignore people and groups unknown to the organization. If an entry
+ * names nobody else, or too many for a list, only administrators may read it.
  */
 export async function resolveEntryAccess(sql: Sql, orgId: string, reads: readonly ReadEntry[]): Promise<AccessOfEntry> {
   const given = reads.flatMap(({ readers }) => (readers === undefined || readers === 'everyone' ? [] : [readers]));

@@ -4,17 +4,17 @@ import type { DocumentFacts } from '../documents/content-store.ts';
 import { visibleTo } from '../documents/visibility.ts';
 import type { Sql } from '../platform/postgres.ts';
 
-/** Entry of a source after the last synchronisation. */
+/** Entry of a source as of the last synchronisation. */
 export interface KnownEntry {
   readonly id: string;
   readonly key: string;
   readonly version: string;
   readonly sizeBytes: number;
-  /** True if the running synchronisation wrote it before a crash. */
+  /** True if the current synchronisation wrote it before a crash. */
   readonly isWritten: boolean;
 }
 
-/** Read all entries of a source, in pages. */
+/** Read all entries of a source, page by page. */
 export async function* readEntries(
   sql: Sql,
   orgId: string,
@@ -44,11 +44,11 @@ export interface EntryContentRow {
   readonly key: string;
   readonly sha256: Buffer;
   readonly documentId: string | null;
-  /** Synchronisation that wrote it last. */
+  /** Id of the synchronisation that last wrote it. */
   readonly jobId: string;
 }
 
-/** Find entries of a source by their ids. */
+/** Find entries of a source by id. */
 export async function findEntries(
   sql: Sql,
   orgId: string,
@@ -60,7 +60,7 @@ export async function findEntries(
   return new Map(rows.map((row) => [row['id'] as string, toContentRow(row)]));
 }
 
-/** Find an entry, among these, with the given content. */
+/** Find one of these entries by its content. */
 export async function findByContent(
   sql: Sql,
   orgId: string,
@@ -102,7 +102,7 @@ export async function insertEntry(tx: Sql, entry: EntryRow): Promise<void> {
             ${entry.sha256}, ${entry.documentId}, ${entry.jobId})`;
 }
 
-/** Write an existing entry with a new content or name. */
+/** Update an entry with new content or a new name. */
 export async function updateEntry(tx: Sql, entry: EntryRow): Promise<void> {
   await tx`
     UPDATE source_entries SET key = ${entry.key}, version = ${entry.version}, size_bytes = ${entry.sizeBytes},
@@ -110,7 +110,7 @@ export async function updateEntry(tx: Sql, entry: EntryRow): Promise<void> {
     WHERE org_id = ${entry.orgId} AND id = ${entry.id}`;
 }
 
-/** Record a new version of an entry with the same content. */
+/** Record a new version of an entry whose content is unchanged. */
 export async function touchEntry(tx: Sql, orgId: string, id: string, version: string): Promise<void> {
   await tx`UPDATE source_entries SET version = ${version} WHERE org_id = ${orgId} AND id = ${id}`;
 }
@@ -119,7 +119,7 @@ export async function deleteEntries(tx: Sql, orgId: string, ids: readonly string
   await tx`DELETE FROM source_entries WHERE org_id = ${orgId} AND id = ANY(${tx.array([...ids])}::text[])`;
 }
 
-/** Find the documents of these entries, in all versions. */
+/** Find all versions of these entries' documents. */
 export async function findDocumentsOfEntries(tx: Sql, orgId: string, ids: readonly string[]): Promise<string[]> {
   const rows = await tx`
     SELECT id FROM documents WHERE org_id = ${orgId} AND source_entry_id = ANY(${tx.array([...ids])}::text[])
@@ -127,7 +127,7 @@ export async function findDocumentsOfEntries(tx: Sql, orgId: string, ids: readon
   return rows.map((row) => row['id'] as string);
 }
 
-/** Find documents of a source that the caller may see, in all versions, at most `limit` at a time. */
+/** Find at most `limit` documents of a source, in all versions, that the caller may see. */
 export async function findDocumentsOfSource(
   tx: Sql,
   caller: Caller,
@@ -141,7 +141,7 @@ export async function findDocumentsOfSource(
 }
 
 /**
- * Detach the documents of a deleted source. They stay as if they had been uploaded.
+ * Detach the documents of a deleted source, which then count as uploads.
  *
  * @returns number of detached documents that the caller may see
  */
@@ -153,14 +153,14 @@ export async function detachDocuments(tx: Sql, caller: Caller, sourceId: string)
   return rows.filter((row) => row['is_visible']).length;
 }
 
-/** Set the time of a document with unchanged content. */
+/** Set the event time of a document whose content is unchanged. */
 export async function setEventTime(tx: Sql, orgId: string, documentId: string, eventTime: Date | null): Promise<void> {
   await tx`
     UPDATE documents SET event_time = ${eventTime}, updated_at = now()
     WHERE org_id = ${orgId} AND id = ${documentId} AND event_time IS DISTINCT FROM ${eventTime}::timestamptz`;
 }
 
-/** Set who may read the documents of an entry, in all versions, or those of a whole source. */
+/** Set the readers of an entry's documents, or of all documents of a source, in all versions. */
 export async function setAccess(
   tx: Sql,
   orgId: string,
@@ -175,8 +175,8 @@ export async function setAccess(
 }
 
 /**
- * Find users by email address in lower case, and groups by name or claim. Return ids of users and names of groups, by
- * what was asked.
+ * Find users by lowercase email address, and groups by name or claim. Return user ids and group names, keyed by the
+ * requested value.
  */
 export async function selectReaders(
   sql: Sql,
@@ -195,7 +195,7 @@ export async function selectReaders(
   };
 }
 
-/** Rename the documents of an entry, in all versions, without reading or embedding anything. */
+/** Rename an entry's documents, in all versions, without reading or embedding them. */
 export async function renameDocuments(
   tx: Sql,
   orgId: string,

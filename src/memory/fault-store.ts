@@ -3,15 +3,15 @@ import type { EntryFault } from './readers/source-reader.ts';
 import type { SourceFaultView } from './schema.ts';
 import type { Source } from './source-store.ts';
 
-/** Faults of single entries that are kept for one source. */
+/** Maximum number of faults kept per source. */
 export const FAULTS_MAX = 10_000;
 
 /**
- * Replace the faults that the previous synchronisation recorded. A fault that is still there keeps its time.
+ * Replace the faults of the previous synchronisation. A fault that persists keeps its time.
  *
  * @param faults at most `FAULTS_MAX`
- * @param keys entries and folders that were read alone: only their faults, and those below the folders, are replaced;
- *   null: all
+ * @param keys entries and folders that were synchronised separately: replace only their faults and those below the
+ *   folders; null to replace all
  */
 export async function replaceFaults(
   tx: Sql,
@@ -37,7 +37,7 @@ export async function replaceFaults(
     ON CONFLICT (source_id, key) DO UPDATE SET is_folder = excluded.is_folder, fault = excluded.fault`;
 }
 
-/** List the entries of a source that the last synchronisation could not read, by key. */
+/** List the entries that the last synchronisation of a source couldn't read, by key. */
 export async function listFaults(
   sql: Sql,
   { orgId, id }: Pick<Source, 'orgId' | 'id'>,

@@ -5,7 +5,7 @@ import { type Connections, connectionsOf } from './connections.ts';
 import { CONFIG_BY_TYPE } from './readers/configs.ts';
 import { SOURCE_TYPES } from './schema.ts';
 
-/** Connection that sources of an organization may use, and the schema of their `config`. */
+/** Connection that sources of an organization may use, with the schema of their `config`. */
 export const ConnectionView = z
   .object({
     name: z.string(),
@@ -15,7 +15,7 @@ export const ConnectionView = z
   .meta({ id: 'SourceConnection' });
 export type ConnectionView = z.output<typeof ConnectionView>;
 
-/** List the connections that the organization of the caller may use, by name. */
+/** List the connections that the caller's organization may use, by name. */
 export async function listConnections(sql: Sql, connections: Connections, caller: Caller): Promise<ConnectionView[]> {
   const allowed = await connectionsOf(sql, connections, caller.orgId);
   return Object.entries(allowed)

@@ -15,19 +15,19 @@ import { queueDueSources, type SourcesContext } from './sources.ts';
 import { syncHandler, syncOperations } from './sync-handler.ts';
 import { folderWatcher } from './watch-folders.ts';
 
-/** Interval of checks for due schedules. Cron expressions have a resolution of minutes. */
+/** Interval between checks for due schedules. Cron expressions have a resolution of one minute. */
 const DUE_EVERY_MS = 10_000;
 const COPIES_EVERY_MS = 600_000;
-/** Concurrent synchronisations of one worker. */
+/** Maximum number of concurrent synchronisations per worker. */
 const CONCURRENCY = 2;
 
-/** Connected sources, their synchronisation, and search over them. */
+/** Connected sources, their synchronisation, and searches over them. */
 export interface Memory extends SourcesContext {
   readonly search: SearchContext;
   readonly previews: PreviewContext;
   readonly jobs: JobDefinition;
   readonly chores: (everyMs: number) => readonly Chore[];
-  /** Create the service that watches the folders of sources on this host. */
+  /** Create the service that watches the folders of local sources. */
   watcher(): Service;
 }
 

@@ -17,15 +17,15 @@ import { findSource } from './source-store.ts';
 import { checkConfig, requireConnection } from './sources.ts';
 import { loadState } from './state-store.ts';
 
-/** Time for which a preview lists. A larger source is shown in part. */
+/** Time limit for listing. A preview shows only part of a larger source. */
 const PREVIEW_MS = 15_000;
-/** Faults that a preview shows. */
+/** Maximum number of faults in a preview. */
 const FAULTS_SHOWN = 10;
-/** Rough numbers of a text of English or Korean, with the tokens of a chunk without its overlap (`IngestOptions`). */
+/** Rough averages for English or Korean text, with the tokens of a chunk without its overlap (`IngestOptions`). */
 const BYTES_PER_TOKEN = 4;
 const TOKENS_PER_CHUNK = 340;
 
-/** Cache of a reader that has none. */
+/** Cache for readers that have none. */
 const NO_STATE: ReaderState = { load: async () => null, save: async () => undefined };
 
 export interface PreviewContext {
@@ -34,15 +34,15 @@ export interface PreviewContext {
   readonly gate: FairGate;
 }
 
-/** Open the places of previews: each reads a whole source, so that few run at once. */
+/** Create the gate that limits previews, each of which lists a whole source. */
 export function openPreviewGate(): FairGate {
   return new FairGate({ runningMax: 4, runningOfOneMax: 2, waitingOfOneMax: 4 });
 }
 
 /**
- * List a source without reading its entries, and compare it with the previous synchronisation. Nothing is written.
+ * List a source without reading its entries, and compare it with the previous synchronisation. Write nothing.
  *
- * @throws AppError `source_not_found` (404), 400 for a place that cannot be listed, with the reason
+ * @throws AppError `source_not_found` (404), 400 with the reason if the source can't be listed
  */
 export function previewSource(
   { readers, embedder, gate }: PreviewContext,
@@ -152,13 +152,13 @@ function compare(known: ReadonlyMap<string, string>, { entries, faults }: Listed
   return counts;
 }
 
-/** Return the price of tokens with the model that an upload would use now; null if no model can be used. */
+/** Return the price of tokens for the model that an upload would use now, or null if no model is available. */
 async function costOf(embedder: Embedder, orgId: string, tokens: number): Promise<number | null> {
   const chosen = await embedder.chooseForJob(orgId, { sample: ['text'] }).catch(() => null);
   return chosen === null ? null : (tokens * chosen.checkedBy[0].pricePerMillion) / 1e6;
 }
 
-/** Estimate the chunks of entries. A chunk never spans two entries, so that many small ones have one each. */
+/** Estimate the number of chunks. A chunk never spans two entries, so each small entry has its own. */
 function chunksOf(entries: readonly ListedEntry[]): number {
   let chunks = 0;
   for (const { sizeBytes } of entries) chunks += Math.ceil(sizeBytes / (BYTES_PER_TOKEN * TOKENS_PER_CHUNK));

@@ -14,18 +14,18 @@ import {
   type Source,
 } from './source-store.ts';
 
-/** `processing_type` of every job that a source causes (contract 2.6). */
+/** `processing_type` of every job that a source creates (contract 2.6). */
 export const SOURCE_CONNECTOR = 'source_connector';
 
-/** Priority of synchronisations and of their ingest jobs; equal to that of uploads. */
+/** Priority of synchronisations and their ingest jobs, the same as for uploads. */
 export const SYNC_PRIORITY = 2;
 
 /**
- * Queue a synchronisation of a locked source. A source has at most one unfinished job. If one exists, return it. If
- * that job is already running, it runs once more, since it may have passed the changed entries.
+ * Queue a synchronisation of a locked source. If the source already has an unfinished job, return that job. If that job
+ * is running, make it run once more, since it may have passed the changed entries.
  *
- * @param options.allowsEmpty it removes all documents if the source has no entries
- * @param options.keys entries to read alone. A job that is already there reads all entries
+ * @param options.allowsEmpty true to remove all documents if the source has no entries
+ * @param options.keys entries to synchronise alone; an existing job is changed to read all entries
  */
 export async function queueSync(
   tx: Sql,
@@ -43,7 +43,7 @@ export async function queueSync(
   return { id: source.id, job_id: unfinished.id, status: unfinished.isQueued ? 'queued' : 'syncing' };
 }
 
-/** Insert a job for a locked source that has no unfinished job. */
+/** Insert a job for a locked source without an unfinished job. */
 export async function enqueueSync(
   tx: Sql,
   source: Source,
@@ -69,7 +69,7 @@ export async function enqueueSync(
   return job;
 }
 
-/** Notify workers of a queued synchronisation. If a notification is lost, the next sweep finds the job. */
+/** Notify workers of a queued synchronisation. If the notification is lost, the next sweep finds the job. */
 export async function notifySync(context: { notifier: JobNotifier; logger: Logger }): Promise<void> {
   await context.notifier
     .notifyQueued('sync')

@@ -3,12 +3,12 @@ import path from 'node:path';
 import type { Sql } from '../platform/postgres.ts';
 import { selectExistingSources } from './source-store.ts';
 
-/** Return the folder of this host for the copies of repositories, each named by the id of its source. */
+/** Return this host's folder for copies of repositories, each named by its source id. */
 export function copiesFolder(dataDir: string): string {
   return path.join(dataDir, 'git');
 }
 
-/** Remove the copies on this host of repositories whose source was deleted. */
+/** Remove this host's copies of repositories whose source was deleted. */
 export async function removeDeletedCopies(sql: Sql, dataDir: string): Promise<void> {
   const folder = copiesFolder(dataDir);
   const names = (await readdir(folder).catch(() => [])).filter((name) => name.startsWith('src_'));

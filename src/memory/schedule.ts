@@ -1,9 +1,9 @@
 import { Cron } from 'croner';
 
-/** Schedules use UTC, so that clock changes skip or repeat no time. */
+/** Options of schedules. UTC avoids times that clock changes skip or repeat. */
 const OPTIONS = { mode: '5-part', timezone: 'UTC', paused: true } as const;
 
-/** Find the fault of a cron expression of five fields. Return null if it is valid and will fire. */
+/** Describe the fault of a five-field cron expression. Return null if it is valid and will fire. */
 export function scheduleFault(expression: string): string | null {
   try {
     return nextRun(expression, new Date()) === null ? 'never fires: there is no such day' : null;
@@ -12,7 +12,7 @@ export function scheduleFault(expression: string): string | null {
   }
 }
 
-/** Compute the first time after `after` at which a cron expression fires, or null. */
+/** Return the first time after `after` at which a cron expression fires, or null. */
 export function nextRun(expression: string, after: Date): Date | null {
   return new Cron(expression, OPTIONS).nextRun(after);
 }

@@ -14,7 +14,7 @@ const timestamp = z.iso.datetime();
 export type SourceType = keyof typeof CONFIG_BY_TYPE;
 export const SOURCE_TYPES = Object.keys(CONFIG_BY_TYPE) as [SourceType, ...SourceType[]];
 
-/** Tag `key:value`: user metadata of the documents of a source. */
+/** Tag `key:value`, which becomes user metadata of a source's documents. */
 export const Tag = z
   .string()
   .max(METADATA_LIMITS.keyLength + 1 + METADATA_LIMITS.valueLength)
@@ -132,7 +132,7 @@ export const SourceChange = z.object({
 });
 export type SourceChange = z.output<typeof SourceChange>;
 
-/** Longest key of an entry in characters; the bound of `KEY_BYTES_MAX`, and `…` after a shortened one. */
+/** Maximum length of an entry key: `KEY_BYTES_MAX`, plus the `…` after a shortened key. */
 const KEY_CHARS_MAX = 1_025;
 
 /** Body of `POST /v1/memory/sources/{source}/sync`. */
@@ -152,7 +152,7 @@ export const SyncRequest = z
   .prefault({});
 export type SyncRequest = z.output<typeof SyncRequest>;
 
-/** Entry, or folder, that the last synchronisation could not read. Its documents stay. */
+/** Entry or folder that the last synchronisation couldn't read. Its documents stay. */
 export const SourceFaultView = z
   .object({
     key: z.string().describe('path, key or address of the entry in the source'),
@@ -173,7 +173,7 @@ export const ListFaultsQuery = z.object({
 });
 export type ListFaultsQuery = z.output<typeof ListFaultsQuery>;
 
-/** Body of `POST /v1/memory/preview`: a source that is connected, or the settings of one that is not. */
+/** Body of `POST /v1/memory/preview`: a connected source, or the settings of a new one. */
 export const PreviewRequest = z
   .object({
     source: z.string().min(1).max(128).optional().describe('id or name of a connected source'),
@@ -189,7 +189,7 @@ export type PreviewRequest = z.output<typeof PreviewRequest>;
 
 const count = z.int().min(0);
 
-/** Preview: entries that a synchronisation would find, and their estimated cost. */
+/** Preview of a source: entries that a synchronisation would find, and their estimated cost. */
 export const SourcePreview = z
   .object({
     entries: z.array(
@@ -227,7 +227,7 @@ export type DeletedSource = z.output<typeof DeletedSource>;
 
 export const TEMPORAL_MODES = ['before', 'after', 'between', 'as_of', 'latest'] as const;
 
-/** Times from the year 1 to the year 9999. */
+/** Unix time from the year 1 to the year 9999. */
 const unixSeconds = z.number().min(-62_135_596_800).max(253_402_300_799);
 
 export const MemorySearchRequest = z

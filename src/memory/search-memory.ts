@@ -12,8 +12,8 @@ import { findSourceNames, listSourceBuckets } from './source-store.ts';
  * Find the chunks of one or several buckets that answer a query, with filters on sources, tags and time. Without a
  * bucket, search the buckets of all sources that the caller may see.
  *
- * With `latest`, find only the newest version of each document, and order results of equal score by time, newest first.
- * With `as_of`, find only the newest version at that time.
+ * With `latest`, find only the newest version of each document, and order equal scores by time, newest first. With
+ * `as_of`, find only the version that was newest at that time.
  *
  * @throws AppError `bucket_not_found` (404)
  */

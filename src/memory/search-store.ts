@@ -3,9 +3,7 @@ import { visibleTo } from '../documents/visibility.ts';
 import type { Sql, SqlFragment } from '../platform/postgres.ts';
 import { type MemorySearchRequest, metadataOfTags, type SourceType } from './schema.ts';
 
-/**
- * Build a condition on a row of `documents`: it has the requested source, tags and time. An empty list is no condition.
- */
+/** Build the condition that a document has the requested source, tags and time. An empty list means no condition. */
 export function memoryCondition(sql: Sql, caller: Caller, request: MemorySearchRequest): SqlFragment {
   const { sources, tags, temporal } = request;
   return sql`
@@ -14,7 +12,7 @@ export function memoryCondition(sql: Sql, caller: Caller, request: MemorySearchR
     ${temporal === undefined ? sql`` : sql`AND ${temporalCondition(sql, caller, request)}`}`;
 }
 
-/** Test each tag separately, since two values of one key exclude each other. */
+/** Test each tag separately, so that a document can't satisfy two values of one key. */
 function tagConditions(sql: Sql, tags: readonly string[]): SqlFragment {
   return tags.reduce(
     (all, tag) => sql`${all} AND documents.metadata @> ${sql.json(metadataOfTags([tag]))}`,
@@ -22,7 +20,7 @@ function tagConditions(sql: Sql, tags: readonly string[]): SqlFragment {
   );
 }
 
-/** Compare times to the microsecond, without a time zone. A document without time is in no range. */
+/** Compare times to the microsecond, without a time zone. A document without a time is in no range. */
 function temporalCondition(sql: Sql, caller: Caller, request: MemorySearchRequest): SqlFragment {
   const { temporal, temporal_start: start = 0, temporal_end: end = 0 } = request;
   const at = (seconds: number) => sql`to_timestamp(${seconds}::double precision)`;
@@ -42,8 +40,8 @@ function temporalCondition(sql: Sql, caller: Caller, request: MemorySearchReques
 
 /**
  * Build the condition that the caller can find no newer version of the document. Versions are the documents of one
- * entry of a source, or uploads with the same `source_path`. If two versions have the same time, the one made later is
- * newer. A version without time is older than all others.
+ * source entry, or uploads with the same `source_path`. Of two versions with the same time, the one created later is
+ * newer. A version without a time is older than all others.
  *
  * @param bound further condition on the newer version
  */
@@ -64,13 +62,13 @@ function isNewest(sql: Sql, caller: Caller, bound: SqlFragment): SqlFragment {
       ELSE true END)`;
 }
 
-/** Fields of a found document beyond those of a search. */
+/** Fields of a found document in addition to those of a search. */
 export interface FoundFacts {
   readonly eventTime: Date | null;
   readonly source: { readonly id: string; readonly type: SourceType } | null;
 }
 
-/** Read these fields for documents that a search of the caller found. */
+/** Read these fields for documents found by the caller's search. */
 export async function findFacts(
   sql: Sql,
   caller: Caller,

@@ -12,7 +12,7 @@ import { metadataOfTags, NO_COUNTS, type SourceType, type SourceView, type SyncC
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** Source in the form that the service uses internally. */
+/** Source in the service's internal form. */
 export interface Source {
   readonly id: string;
   readonly orgId: string;
@@ -25,14 +25,14 @@ export interface Source {
   readonly tags: Record<string, string>;
   readonly versions: 'replace' | 'keep';
   readonly privacyLevel: number;
-  /** Users and groups that may read its documents; null: those of the bucket. */
+  /** Users and groups that may read its documents; null for those of the bucket. */
   readonly accessList: AccessList | null;
   readonly schedule: string | null;
   readonly syncJobId: string | null;
   readonly counts: SyncCounts;
   /** True to remove its documents if it has no entries. */
   readonly allowsEmpty: boolean;
-  /** Entries that the running synchronisation reads alone; null: all. */
+  /** Entries that the running synchronisation reads; null for all. */
   readonly retryKeys: readonly string[] | null;
   readonly isPaused: boolean;
 }
@@ -58,7 +58,7 @@ export async function insertSource(sql: Sql, source: SourceRow): Promise<void> {
  * List the sources that the caller may see, by name. `userId` narrows the list to sources of that user and of the
  * organization.
  *
- * @param page.after name of the last source of the previous page
+ * @param page.after name of the last source on the previous page
  */
 export async function listSourceRows(
   sql: Sql,
@@ -76,7 +76,7 @@ export async function listSourceRows(
   return rows.map(toView);
 }
 
-/** Find a source by id or name. @throws AppError `source_not_found` (404), also if the caller may not see it */
+/** Find a source by id or name. @throws AppError `source_not_found` (404), also if it is hidden from the caller */
 export async function findSource(sql: Sql, caller: Caller, ref: string): Promise<SourceView> {
   const [row] = await sql`
     SELECT sources.*, ${indexedCount(sql, caller)} AS indexed
@@ -103,13 +103,13 @@ export async function findSourceNames(sql: Sql, caller: Caller, ids: readonly st
   return new Map(rows.map((row) => [row['id'] as string, row['name'] as string]));
 }
 
-/** Return those of the ids that are sources, of all organizations. */
+/** Return the ids that belong to existing sources of any organization. */
 export async function selectExistingSources(sql: Sql, ids: readonly string[]): Promise<Set<string>> {
   const rows = await sql`SELECT id FROM sources WHERE id = ANY(${sql.array([...ids])}::text[])`;
   return new Set(rows.map((row) => row['id'] as string));
 }
 
-/** Count the documents of a source that wait for ingestion. */
+/** Count a source's documents that are waiting for ingestion. */
 export async function countPending(sql: Sql, orgId: string, sourceId: string): Promise<number> {
   const [row] = await sql`
     SELECT count(*)::int AS n FROM jobs JOIN documents ON documents.id = jobs.document_id
@@ -118,20 +118,20 @@ export async function countPending(sql: Sql, orgId: string, sourceId: string): P
   return row?.['n'] as number;
 }
 
-/** Lock a source until the transaction ends, or return null if it is deleted. Lock it before jobs and documents. */
+/** Lock a source until the transaction ends. Return null if it is deleted. Lock it before jobs and documents. */
 export async function lockSource(tx: Sql, orgId: string, id: string): Promise<Source | null> {
   const [row] = await tx`SELECT * FROM sources WHERE org_id = ${orgId} AND id = ${id} FOR UPDATE`;
   return row ? toSource(row) : null;
 }
 
-/** Find the unfinished job of a locked source, and its state. */
+/** Return the unfinished job of a locked source, and whether it is queued. */
 export async function findUnfinishedSync(tx: Sql, source: Source): Promise<{ id: string; isQueued: boolean } | null> {
   const [row] = await tx`
     SELECT id, status FROM jobs WHERE org_id = ${source.orgId} AND id = ${source.syncJobId} AND ${isUnfinished(tx)}`;
   return row ? { id: row['id'] as string, isQueued: row['status'] === 'queued' } : null;
 }
 
-/** Record the job that will synchronise the source. @param keys entries to read alone; null: all */
+/** Record the job that will synchronise the source. @param keys entries to synchronise alone; null for all */
 export async function recordQueued(
   tx: Sql,
   source: Source,
@@ -144,23 +144,23 @@ export async function recordQueued(
     WHERE org_id = ${source.orgId} AND id = ${source.id}`;
 }
 
-/** Record that the source changed during its job, so that the job runs again. */
+/** Record that the source changed while its job was running, so that the job runs again. */
 export async function requestResync(tx: Sql, source: Source): Promise<void> {
   await tx`UPDATE sources SET resync = true WHERE org_id = ${source.orgId} AND id = ${source.id}`;
 }
 
-/** Let the queued synchronisation of a locked source read all entries. */
+/** Make the queued synchronisation of a locked source read all entries. */
 export async function readAllEntries(tx: Sql, source: Source): Promise<void> {
   await tx`UPDATE sources SET retry_keys = NULL WHERE org_id = ${source.orgId} AND id = ${source.id}`;
 }
 
-/** Let the next synchronisation of a locked source remove all its documents if it has no entries. */
+/** Allow the next synchronisation of a locked source to remove all documents if the source has no entries. */
 export async function allowEmpty(tx: Sql, source: Source): Promise<void> {
   await tx`UPDATE sources SET allows_empty = true WHERE org_id = ${source.orgId} AND id = ${source.id}`;
 }
 
 /**
- * Begin a synchronisation, or continue it after a crash. From now on only the holder of this lease may write for the
+ * Begin a synchronisation, or resume it after a crash. From now on, only the holder of this lease may write for the
  * source. Return null if the source is deleted or has another job.
  */
 export async function beginSync(sql: Sql, orgId: string, sourceId: string, held: HeldJob): Promise<Source | null> {
@@ -181,7 +181,7 @@ export async function lockSync(tx: Sql, source: Source, held: HeldJob): Promise<
   return rows.length === 1;
 }
 
-/** Add to the counts of the running synchronisation of a locked source. */
+/** Add to the counts of a locked source's running synchronisation. */
 export async function addCounts(tx: Sql, source: Source, added: Partial<SyncCounts>): Promise<void> {
   await tx`
     UPDATE sources SET updated_at = now(), counts = counts || (
@@ -190,7 +190,7 @@ export async function addCounts(tx: Sql, source: Source, added: Partial<SyncCoun
     WHERE org_id = ${source.orgId} AND id = ${source.id}`;
 }
 
-/** Reason of a failed synchronisation, or of one that could not read single entries. */
+/** Reason why a synchronisation failed, or why it couldn't read some entries. */
 interface SyncFailure {
   readonly category: ErrorCategory;
   readonly message: string;
@@ -226,7 +226,7 @@ export async function cancelSync(tx: Sql, orgId: string, sourceId: string, jobId
     WHERE org_id = ${orgId} AND id = ${sourceId} AND sync_job_id = ${jobId}`;
 }
 
-/** Lock sources of all organizations whose schedule is due. Skip sources that another process has locked. */
+/** Lock the sources of all organizations with a due schedule. Skip sources locked by other processes. */
 export async function lockDueSources(tx: Sql, limit: number): Promise<Source[]> {
   const rows = await tx`
     SELECT sources.* FROM sources
@@ -236,7 +236,7 @@ export async function lockDueSources(tx: Sql, limit: number): Promise<Source[]> 
   return rows.map(toSource);
 }
 
-/** Write the settings of a locked source that can be changed. */
+/** Write the changeable settings of a locked source. */
 export async function updateSource(
   tx: Sql,
   source: Pick<Source, 'orgId' | 'id' | 'schedule' | 'config' | 'isPaused' | 'accessList'>,
@@ -265,7 +265,7 @@ export async function deleteSourceRow(tx: Sql, orgId: string, id: string): Promi
   await tx`DELETE FROM sources WHERE org_id = ${orgId} AND id = ${id}`;
 }
 
-/** Count the documents of a source that the caller can find. */
+/** Count a source's documents that the caller can find. */
 function indexedCount(sql: Sql, caller: Caller): SqlFragment {
   return sql`(SELECT count(*)::int FROM documents WHERE documents.source_id = sources.id
               AND documents.active_generation IS NOT NULL AND ${visibleTo(sql, caller)})`;

@@ -35,7 +35,7 @@ import type {
 } from './schema.ts';
 import * as store from './source-store.ts';
 
-/** Documents to remove in one transaction when their source is deleted. */
+/** Number of documents to remove per transaction when deleting a source. */
 const REMOVED_BATCH = 500;
 
 export interface SourcesContext {
@@ -49,7 +49,7 @@ export interface SourcesContext {
  * Connect a source to a bucket. The first synchronisation reads it.
  *
  * @throws AppError `bucket_not_found`, `user_not_found` (404), `source_exists` (409), `auth_level_too_low` (403), 400
- *   for an unknown connection or a config that does not fit its type
+ *   for an unknown connection or an invalid config
  */
 export async function createSource(
   { sql, connections }: SourcesContext,
@@ -100,12 +100,12 @@ export async function createSource(
   return store.findSource(sql, caller, row.id);
 }
 
-/** Return true if the entries of a source tell who may read them. */
+/** Return true if the entries of a source name their readers. */
 function carriesRights({ config }: Pick<store.Source, 'config'>): boolean {
   return config['readers'] !== undefined || config['rights'] === true;
 }
 
-/** Return the access list of the documents of a source: its own, or that of the bucket. */
+/** Return the access list of a source's documents: its own, or that of the bucket. */
 async function ownOrDefault(tx: Sql, { orgId, bucketId, accessList }: store.Source): Promise<AccessList | null> {
   const { policy } = await lockBucketPolicy(tx, orgId, bucketId);
   return accessList ?? accessAtUpload(policy).access_list;
@@ -118,7 +118,7 @@ async function listFor(sql: Sql, orgId: string, access: AccessInput | undefined,
   return changed.list;
 }
 
-/** Find a connection that sources of the caller's organization may read. @throws AppError 400 */
+/** Find a connection that sources of the caller's organization may use. @throws AppError 400 */
 export async function requireConnection(
   sql: Sql,
   connections: Connections,
@@ -132,7 +132,7 @@ export async function requireConnection(
   throw invalidRequest(`connection: your organization has no "${name}"; it has ${names}`, 'connection');
 }
 
-/** Check the `config` of a source. @throws AppError 400 */
+/** Validate the `config` of a source. @throws AppError 400 */
 export function checkConfig(type: SourceType, config: unknown): Record<string, unknown> {
   const parsed = parseWithNulls(CONFIG_BY_TYPE[type], config);
   if (parsed.success) return parsed.data;
@@ -141,7 +141,7 @@ export function checkConfig(type: SourceType, config: unknown): Record<string, u
   throw invalidRequest(`${at}: ${issue?.message ?? 'is not valid'}`, at);
 }
 
-/** Return the owner of a new source: the named user, or the caller's own user, or the organization (null). */
+/** Return the owner of a new source: the named user, else the caller's user, else the organization (null). */
 async function ownerOf(sql: Sql, caller: Caller, { user_id: userId }: NewSource): Promise<string | null> {
   if (userId === undefined) return caller.userId;
   if (userId === null) return null;
@@ -150,7 +150,7 @@ async function ownerOf(sql: Sql, caller: Caller, { user_id: userId }: NewSource)
   return user.id;
 }
 
-/** List the sources that the caller may see, by name; all of them without `limit`. `user_id` only narrows the list. */
+/** List the sources that the caller may see, by name; without `limit`, all of them. `user_id` only narrows the list. */
 export function listSources(sql: Sql, caller: Caller, query: Partial<ListSourcesQuery>): Promise<SourceView[]> {
   const page = { limit: query.limit ?? null, after: query.cursor };
   return store.listSourceRows(sql, caller, query.user_id ?? null, page);
@@ -158,7 +158,7 @@ export function listSources(sql: Sql, caller: Caller, query: Partial<ListSources
 
 export { findSource } from './source-store.ts';
 
-/** List the entries that the last synchronisation could not read. @throws AppError `source_not_found` (404) */
+/** List the entries that the last synchronisation couldn't read. @throws AppError `source_not_found` (404) */
 export async function listSourceFaults(
   sql: Sql,
   caller: Caller,
@@ -178,7 +178,7 @@ function paused({ name }: Pick<store.Source, 'name'>): AppError {
 }
 
 /**
- * Queue a job that synchronises a source now.
+ * Queue a synchronisation of a source now.
  *
  * @throws AppError `source_not_found` (404), `source_paused` (409)
  */
@@ -200,7 +200,7 @@ export async function syncNow(
   return reply;
 }
 
-/** Cancel the unfinished job of a source, if there is one. The finished batches stay. */
+/** Cancel the unfinished job of a source, if any. Its finished batches stay. */
 async function cancelJob(sql: Sql, { orgId }: Caller, { id, sync_job_id: jobId }: SourceView): Promise<void> {
   if (jobId === null) return;
   await sql.begin(async (tx) => {
@@ -209,10 +209,10 @@ async function cancelJob(sql: Sql, { orgId }: Caller, { id, sync_job_id: jobId }
 }
 
 /**
- * Pause a source or let it go on, and change its schedule or config. A pause stops a running synchronisation, whose
- * finished part stays; the end of a pause queues one.
+ * Pause or resume a source, and change its schedule or config. Pausing stops a running synchronisation but keeps its
+ * finished part. Resuming queues one.
  *
- * @throws AppError `source_not_found` (404), 400 for a config that does not fit its type
+ * @throws AppError `source_not_found` (404), 400 for a config that doesn't fit its type
  */
 export async function changeSource(
   context: SourcesContext,
@@ -234,7 +234,7 @@ export async function changeSource(
       change.access === undefined ? source.accessList : await listFor(tx, orgId, change.access, source.accessList);
     const changed = { ...source, config: config ?? source.config, schedule, isPaused, accessList };
     await store.updateSource(tx, changed, next);
-    // Where entries tell their readers, the access of the source would let others read them.
+    // If entries name their readers, keep their access: that of the source would let others read them.
     const isOfSource = change.access !== undefined || carriesRights(source);
     if (isOfSource && !carriesRights(changed)) {
       await setAccess(tx, orgId, { sourceId: source.id }, await ownOrDefault(tx, changed));
@@ -244,15 +244,15 @@ export async function changeSource(
     await recordAudit(tx, { orgId, actor, action: 'source.change', target: source.id, detail: { ...change } });
     return resumed;
   });
-  // Read the job now: it may have been queued after the first look. A paused source gets no other.
+  // Read the job only now, since it may have been queued meanwhile. A paused source gets no further job.
   if (change.paused === true) await cancelJob(sql, caller, await store.findSource(sql, caller, view.id));
   if (isResumed) await notifySync(context);
   return store.findSource(sql, caller, view.id);
 }
 
 /**
- * Disconnect a source. A running synchronisation stops. Remove its documents, unless the caller keeps them as if they
- * had been uploaded. Documents that the caller may not see stay, too.
+ * Disconnect a source. Stop its running synchronisation, and remove its documents unless the caller keeps them as
+ * uploads. Documents that the caller may not see also stay.
  *
  * @throws AppError `source_not_found` (404)
  */
@@ -284,7 +284,7 @@ export async function deleteSource(
   return { id, deleted: true, documents };
 }
 
-/** Queue the synchronisations of all sources whose schedule is due. */
+/** Queue synchronisations of all sources with a due schedule. */
 export async function queueDueSources(context: SourcesContext): Promise<number> {
   const DUE_MAX = 100;
   let queued = 0;

@@ -3,16 +3,16 @@ import type { Sql } from '../platform/postgres.ts';
 import type { ReaderState } from './readers/source-reader.ts';
 import { lockSync, type Source } from './source-store.ts';
 
-/** Largest state of a reader, in bytes. A larger one is not kept. */
+/** Maximum size of a reader's state, in bytes. A larger one is not kept. */
 const STATE_BYTES_MAX = 64 * 1024 * 1024;
 
-/** Read what the reader of a source kept; null if it kept nothing. */
+/** Read the saved state of a source's reader, or null. */
 export async function loadState(sql: Sql, { orgId, id }: Pick<Source, 'orgId' | 'id'>): Promise<Buffer | null> {
   const [row] = await sql`SELECT state FROM source_states WHERE org_id = ${orgId} AND source_id = ${id}`;
   return row === undefined ? null : (row['state'] as Buffer);
 }
 
-/** Give a reader the state of its source. Only the holder of the running synchronisation writes it. */
+/** Return access to the reader state of a source. Only the holder of the running synchronisation can save it. */
 export function readerState(sql: Sql, source: Source, held: HeldJob): ReaderState {
   const { id, orgId } = source;
   return {

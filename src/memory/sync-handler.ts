@@ -25,7 +25,7 @@ export interface SyncContext {
   readonly notifySync: () => Promise<void>;
 }
 
-/** Handler of the job that synchronises one source. Each added or changed document gets an ingest job. */
+/** Create the handler of jobs that synchronise one source. Each new or changed document gets an ingest job. */
 export function syncHandler(context: SyncContext): JobHandler {
   return {
     kind: 'sync',
@@ -48,7 +48,7 @@ async function sync(context: SyncContext, lease: Lease): Promise<void> {
       retryable: false,
     });
   }
-  // Ingest workers may start with the first batch.
+  // Let ingest workers start with the first batch.
   const notifying = setInterval(() => void context.notifyIngest(), 1_000);
   try {
     const owner = source.userId === null ? null : await selectUser(sql, job.orgId, source.userId);
@@ -81,7 +81,7 @@ async function readSource<T>(
   }
 }
 
-/** Record the result with the end of the job. @returns true if it queued another synchronisation */
+/** Record the result when the job ends. @returns true if another synchronisation was queued */
 async function finish(tx: Sql, lease: Lease, source: Source, result: SyncResult): Promise<boolean> {
   const { job } = lease;
   await lease.complete(tx, { chunksCount: 0, fileType: source.type, actualCost: 0 });
@@ -123,7 +123,7 @@ function toJobError(error: unknown): unknown {
   return error;
 }
 
-/** Return the operations on jobs of sources. At most one job synchronises a source at a time. */
+/** Return the job operations of sources. At most one job synchronises a source at a time. */
 export function syncOperations(): JobKindOperations {
   return {
     async onCancelled(tx, job) {

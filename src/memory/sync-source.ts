@@ -13,12 +13,12 @@ import {
 import type { Source } from './source-store.ts';
 import { type EntryWork, type FindRenamed, removeEntries, type WriteContext, writeEntries } from './write-entries.ts';
 
-/** Maximum number of entries of one source. A synchronisation holds their keys and versions in memory. */
+/** Maximum number of entries per source. A synchronisation holds their keys and versions in memory. */
 const ENTRIES_MAX = 1_000_000;
-/** Bounds of a batch: entries, and the total size of their contents. */
+/** Limits of a batch: entries, and the total size of their contents. */
 const BATCH_ENTRIES = 16;
 const BATCH_BYTES = 16 * 1024 * 1024;
-/** Batches in progress: one is read and stored while another is written. */
+/** Maximum number of concurrent batches: one is read and stored while another is written. */
 const BATCHES_IN_PROGRESS = 2;
 const REMOVED_BATCH = 200;
 /** Result of a synchronisation. Its transactions count the changes. */
@@ -38,18 +38,18 @@ interface PendingEntry {
 /** Difference between a source and the entries of the previous synchronisation. */
 interface Difference {
   readonly pending: readonly PendingEntry[];
-  /** Entries that the source no longer has, by id. */
+  /** Entries that the source no longer contains, by id. */
   readonly vanished: Map<string, KnownEntry>;
   readonly unchanged: number;
   readonly faults: readonly EntryFault[];
 }
 
 /**
- * Bring the documents of a source up to date: read new and changed entries, then remove deleted ones. Commit each batch
+ * Synchronise the documents of a source: read new and changed entries, then remove vanished ones. Commit each batch
  * separately, so that a crash costs only the batches in progress. The next attempt finds the others unchanged.
  *
- * @throws SourceFault if the source cannot be listed completely. Also if it is unexpectedly empty, as for an unmounted
- *   folder or a table that is being reloaded; nothing is removed then
+ * @throws SourceFault if the source can't be listed completely, or is unexpectedly empty, like an unmounted folder or a
+ *   table being reloaded; nothing is removed then
  */
 export async function syncSource(context: WriteContext, reader: SourceReader, lease: Lease): Promise<SyncResult> {
   const { signal } = lease;
@@ -107,7 +107,7 @@ async function compare(context: WriteContext, reader: SourceReader, lease: Lease
       if (before?.version === listed.version) unchanged += before.isWritten ? 0 : 1;
       else pending.push({ listed, knownId: before?.id ?? null });
     }
-    // A listing that repeats entries or reports faults for ever has few distinct entries.
+    // A listing that endlessly repeats entries or faults has few distinct entries, so count all of them.
     listedCount += listing.entries.length + listing.faults.length;
     if (listedCount > ENTRIES_MAX) {
       throw new SourceFault(
@@ -122,7 +122,7 @@ async function compare(context: WriteContext, reader: SourceReader, lease: Lease
   return { pending, vanished: new Map(vanished.map((entry) => [entry.id, entry])), unchanged, faults };
 }
 
-/** Return a test of keys that a synchronisation reads. A folder stands for all below it. */
+/** Return a predicate for the keys to synchronise. A folder stands for everything below it. */
 function wantedKeys(keys: readonly string[] | null): (key: string) => boolean {
   if (keys === null) return () => true;
   const own = new Set(keys);
@@ -148,23 +148,23 @@ async function workOf(
   return read.map((each) => ({ read: each, known: known.get(idByKey.get(each.key) ?? '') ?? null }));
 }
 
-/** Find vanished entries by content. A match leaves `vanished`, since it continues under another name. */
+/** Return a function that finds vanished entries by content. A match leaves `vanished`: it was only renamed. */
 function renameFinder({ sql, source }: WriteContext, vanished: Map<string, KnownEntry>): FindRenamed {
   const bySize = Map.groupBy(vanished.values(), ({ sizeBytes }) => sizeBytes);
   return async ({ key }, sizeBytes, sha256) => {
-    // The extension affects the detection of the format.
+    // The extension affects format detection.
     const candidates = (bySize.get(sizeBytes) ?? []).filter(
       (entry) => vanished.has(entry.id) && path.extname(entry.key) === path.extname(key),
     );
     if (sizeBytes === 0 || candidates.length === 0) return null;
     const ids = candidates.map(({ id }) => id);
     const found = await findByContent(sql, source.orgId, ids, sha256);
-    // Another entry of the batch may have taken it meanwhile.
+    // Another entry of the batch may have claimed it meanwhile.
     return found !== null && vanished.delete(found.id) ? found : null;
   };
 }
 
-/** Run `work` on batches of bounded size, a bounded number at a time. Stop at the first failure. */
+/** Run `work` on batches of bounded size, with bounded concurrency. Stop at the first failure. */
 async function forEachBatch(
   pending: readonly PendingEntry[],
   work: (batch: readonly PendingEntry[]) => Promise<void>,

@@ -1,15 +1,15 @@
-/** Maximum number of times that a template names one column, so that its text is not much larger than the row. */
+/** Maximum number of uses of one column in a template, which keeps the text not much larger than the row. */
 const REPEATS_MAX = 4;
 
-/** Text with references to columns: `{{title}}\n\n{{body}}`. */
+/** Text with column references: `{{title}}\n\n{{body}}`. */
 export interface RowTemplate {
-  /** Names of the columns, without duplicates. */
+  /** Column names, without repeats. */
   readonly columns: readonly string[];
-  /** Return the text of a row. Its length is at most four times that of the row, plus that of the template. */
+  /** Render the text of a row, at most four times as long as the row, plus the template. */
   render(row: Readonly<Record<string, string | null>>): string;
 }
 
-/** Parse a template over columns. Return a fault as text if it is invalid. */
+/** Parse a template with these columns. Return a fault as text if it is invalid. */
 export function parseRowTemplate(template: string): RowTemplate | { readonly fault: string } {
   const parts = template.split(/\{\{\s*([^{}]*?)\s*\}\}/);
   const columns = parts.filter((_, index) => index % 2 === 1);

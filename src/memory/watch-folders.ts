@@ -12,8 +12,8 @@ const SOURCES_MAX = 200;
 const RECONCILE_MS = 5_000;
 
 /**
- * Make the service that watches the folders of all folder sources and queues a synchronisation after a change. It
- * supplements schedules, because events may be lost and network file systems send none.
+ * Create the service that watches the folders of all folder sources and queues a synchronisation after a change. It
+ * complements schedules, since events may be lost and network file systems send none.
  */
 export function folderWatcher(context: SourcesContext & { readonly dataDir: string }): Service {
   const watches = new Map<string, FolderWatch>();

@@ -31,18 +31,18 @@ export interface WriteContext {
 /** Entry to write, with its earlier state. */
 export interface EntryWork {
   readonly read: ReadEntry;
-  /** State after an earlier synchronisation, or null for a new entry. */
+  /** State after an earlier synchronisation; null for a new entry. */
   readonly known: entries.EntryContentRow | null;
 }
 
-/** Finder of a vanished entry with the same content, which a new entry may continue under another name. */
+/** Find a vanished entry with the same content, which a new entry may continue under a new name. */
 export type FindRenamed = (
   read: ReadEntry,
   sizeBytes: number,
   sha256: Buffer,
 ) => Promise<entries.EntryContentRow | null>;
 
-/** Entry whose content is stored or needs no storing. */
+/** Entry whose content is stored, or need not be. */
 interface StoredWork extends EntryWork {
   readonly kind: 'same' | 'added' | 'changed' | 'renamed' | 'empty';
   readonly documentId: string | null;
@@ -55,10 +55,10 @@ const NOTHING = createHash('sha256').digest();
 
 /**
  * Write new and possibly changed entries: store their contents, then write documents, jobs, entries and counts in one
- * transaction. A crash leaves all of them or none. A sweep removes stored contents without a document.
+ * transaction. A crash leaves either all or none of them. A sweep removes stored contents without a document.
  *
- * @returns number of entries with unchanged content, without entries that an earlier attempt of the same
- *   synchronisation wrote
+ * @returns number of entries with unchanged content, except those written by an earlier attempt of the same
+ *   synchronisation
  * @throws LeaseLost if another worker or job has taken over the source
  */
 export async function writeEntries(
@@ -87,7 +87,7 @@ export async function writeEntries(
   return stored.filter(({ kind, known }) => kind === 'same' && known?.jobId !== held.id).length;
 }
 
-/** Store the content of an entry, unless it equals the previous content or that of a vanished entry. */
+/** Store an entry's content, unless it equals the previous content or that of a vanished entry. */
 async function storeContent(
   { objects, source }: WriteContext,
   { read, known }: EntryWork,
@@ -155,7 +155,7 @@ async function writeAll(tx: Sql, context: WriteContext, stored: readonly StoredW
     if (oldKey !== null) oldKeys.push(oldKey);
   }
   if (Object.keys(counts).length > 0) await addCounts(tx, source, counts);
-  // Part of the batch, so that even a worker that is killed after each commit makes progress.
+  // Part of the batch's transaction, so that a worker killed after each commit still makes progress.
   await forgetCrashes(tx, held);
   return oldKeys;
 }
@@ -213,7 +213,7 @@ async function writeContent(tx: Sql, context: WriteContext, work: StoredWork, ac
     const content = { ...work, objectKey, contentType: read.contentType };
     const facts = { ...factsOf(context, read), eventTime: timeOf(read.eventTimeMs) };
     oldKey = await replaceContent(tx, orgId, documentId, content, facts);
-    // A document that a user deleted stays deleted. Only the entry is recorded.
+    // A document that a user deleted stays deleted. Record only the entry.
     if (oldKey === null) {
       await entries.updateEntry(tx, entryOf(context, work, entryId, documentId));
       return { counted: null, oldKey: objectKey };
@@ -278,7 +278,7 @@ function newDocumentOf(context: WriteContext, work: StoredWork, entryId: string,
 }
 
 /**
- * Remove the documents of entries that the source no longer has.
+ * Remove the documents of vanished entries.
  *
  * @throws LeaseLost if another worker or job has taken over the source
  */

@@ -8,19 +8,19 @@ import type { Sql } from '../platform/postgres.ts';
 import { findWaitingJobs, writeEdits } from './edit-store.ts';
 import { describeChange, type PlannedEdit } from './plan-edit.ts';
 
-/** Priority of the jobs that an edit queues; equal to that of uploads. */
+/** Priority of jobs queued by edits, the same as for uploads. */
 const INGEST_PRIORITY = 2;
 
 export interface AppliedEdit {
   readonly plan: PlannedEdit;
-  /** Job that remakes the vectors, or null. */
+  /** Id of the job that recomputes the vectors, or null. */
   readonly reindexJobId: string | null;
 }
 
 /**
- * Write planned edits of locked documents, their jobs and one audit record each, in the transaction that locked them.
+ * Write planned edits of locked documents, with their jobs and audit records, in the transaction that locked them.
  *
- * @param statement text of the statement; null if the request named fields
+ * @param statement text of the statement; null for a request by fields
  * @param workflowId workflow whose run makes the edit, if any
  */
 export async function applyEdits(
@@ -32,7 +32,7 @@ export async function applyEdits(
   workflowId: string | null = null,
 ): Promise<AppliedEdit[]> {
   if (plans.length === 0) return [];
-  // The database writes the edits while their audit records are built.
+  // The database writes the edits while their audit records are being built.
   const [, applied] = await Promise.all([writeEdits(tx, caller.orgId, plans), queueAndAudit()]);
   return applied;
 
@@ -59,7 +59,7 @@ interface EditCause {
   readonly workflowId: string | null;
 }
 
-/** Queue jobs that remake vectors, or reuse queued ones. Return their ids by document. */
+/** Queue jobs that recompute vectors, or reuse queued ones. Return their ids by document. */
 async function queueReindexes(
   tx: Sql,
   caller: Caller,

@@ -22,7 +22,7 @@ export interface EditContext {
 }
 
 /**
- * Edit the metadata and the access policy of one document. Edits of one document are serialised, so that none is lost.
+ * Edit the metadata and access policy of a document. Edits of the same document are serialised, so that none is lost.
  *
  * @throws AppError `scope_missing`, `role_missing`, `auth_level_too_low` (403), `bucket_not_found`,
  *   `document_not_found` (404), 400 if the merged metadata exceeds its limits

@@ -19,24 +19,24 @@ import { type BulkRequest, readBulkRequest } from './read-request.ts';
 import type { BulkEdit, BulkEditItem, BulkEditReply } from './schema.ts';
 import { type ChangeMatch, selectChangeMatches, selectVisibleMatches } from './store.ts';
 
-/** Maximum number of documents that one transaction changes. */
+/** Maximum number of documents to change per transaction. */
 const BATCH_DOCUMENTS = 500;
-/** Failure reason of a document that was taken out of search before it was processed. */
+/** Failure message of a document that was taken out of search before it was processed. */
 const TAKEN_OUT = 'its job was cancelled since it was taken out of search; make it searchable to process it';
 
 export interface BulkEditContext extends EditContext {
-  /** Hide documents from all readers and queue the job that removes them. */
+  /** Hide documents from all readers, and queue the job that removes them. */
   queueHardDelete(request: HardDeleteRequest): Promise<QueuedHardDelete>;
 }
 
 /**
- * Change or preview the documents of a bucket that a condition matches: by statement, or by `where` and the fields of
- * an edit. Take matches up to the limit, those that would change first, and change them in transactions of 500. If one
- * fails after others were committed, the remaining documents stay unchanged, a warning reports it, and the caller can
- * send the same request again.
+ * Change or preview the documents of a bucket that match a condition, given by a statement, or by `where` and the
+ * fields of an edit. Take matches up to the limit, preferring those that would change, and change them in transactions
+ * of 500. If one fails after others were committed, the remaining documents stay unchanged, a warning reports it, and
+ * the caller can repeat the request.
  *
- * For a change `matched` = `updated` + `skipped`, and `items` has every match, also skipped ones. A preview has
- * `updated` 0, and `items` has every match as the change would leave it.
+ * For a change, `matched` = `updated` + `skipped`, and `items` contains every match, including skipped ones. For a
+ * preview, `updated` is 0, and `items` shows every match as it would be after the change.
  *
  * @throws AppError `statement_invalid`, `statement_timeout`, `invalid_request` (400), `scope_missing`, `role_missing`
  *   (403), `bucket_not_found` (404)
@@ -54,7 +54,7 @@ export async function editDocuments(
   if (request.kind !== 'select') requireMetadataManager(caller);
   if (request.kind === 'harddelete') requireOrgAdmin(caller);
   const bucket = await findBucket(context.sql, caller, bucketRef);
-  // Finding matches only reads, so it may end when the client leaves. A change goes on.
+  // Finding matches only reads, so it may end if the client disconnects. A change continues.
   const sql = context.sql.limited({ ms: QUERY_MS.edit, signal });
   if (request.kind === 'select') return previewSelect(sql, caller, bucket, request);
   const isHardDelete = request.kind === 'harddelete';
@@ -99,7 +99,7 @@ function moreThan(limit: number, lastId: string | undefined): string {
 }
 
 const SKIPPED: Record<SkipReason | 'changed' | 'unprocessed', string> = {
-  // Documents hidden from the caller meanwhile count as changed, so that nothing reveals them.
+  // Documents that were hidden from the caller meanwhile count as changed, so that nothing reveals them.
   hidden: 'no longer match',
   unchanged: 'already have these values',
   deleting: 'are being deleted',
@@ -135,7 +135,7 @@ class BulkRun {
     this.#caller = caller;
     this.#bucket = bucket;
     this.#request = request;
-    // Documents that leave the search need no new vectors.
+    // Documents taken out of search need no new vectors.
     this.#reindex = body.reindex && request.edit.searchable !== false;
     this.#isDry = request.isPreview;
     const { where = null, document_ids: ids } = request.statement === null ? body : {};
@@ -217,7 +217,7 @@ class BulkRun {
     const { applied, skips, gone } = await this.#context.sql.begin(async (tx) => {
       const { policy } = await lockBucketPolicy(tx, this.#caller.orgId, this.#bucket.id);
       const isDisabling = this.#request.edit.searchable === false;
-      // Lock jobs before documents, in the same order as a job that finishes.
+      // Lock jobs before documents, in the same order as a finishing job.
       const jobs = isDisabling ? await lockJobsOf(tx, this.#caller.orgId, ids) : [];
       await lockDocuments(tx, this.scope, ids);
       const cancelled = await this.#cancelJobs(tx, jobs);
@@ -243,8 +243,8 @@ class BulkRun {
   }
 
   /**
-   * Cancel the locked jobs of the locked documents that the change concerns. A job that was queued between the two
-   * locks runs on, and finds at its end that the document is not searchable.
+   * Cancel the locked jobs of locked documents that the change affects. A job that was queued between the two locks
+   * continues, and finds at its end that the document is not searchable.
    *
    * @returns ids of the documents that were queued or being processed
    */
@@ -271,7 +271,7 @@ class BulkRun {
     });
   }
 
-  /** Record a preview in the audit log, since many previews could probe for values that the caller may not read. */
+  /** Record previews in the audit log, since a series of them could probe for values that the caller may not read. */
   async #auditedPreview(matched: number): Promise<BulkEditReply> {
     const { statement, kind } = this.#request;
     await recordAudit(this.#context.sql, {
@@ -323,7 +323,7 @@ function itemOf(id: string, metadata: Readonly<Record<string, string>>, searchab
   };
 }
 
-/** Describe a match as the change would leave it, with the values that it would have changed. */
+/** Describe a match as it would be after the change, with the values that would have changed. */
 function previewItem(document: EditableDocument, planned: Planned): BulkEditItem {
   if ('plan' in planned) {
     const { metadata, searchable, warnings } = planned.plan;

@@ -12,7 +12,7 @@ export interface EditScope {
   readonly bucketId: string;
 }
 
-/** Lock documents until the transaction ends, in the order of their ids to avoid deadlocks. */
+/** Lock documents until the transaction ends, in id order to avoid deadlocks. */
 export async function lockDocuments(sql: Sql, { caller, bucketId }: EditScope, ids: readonly string[]): Promise<void> {
   await sql`
     SELECT 1 FROM documents
@@ -21,8 +21,8 @@ export async function lockDocuments(sql: Sql, { caller, bucketId }: EditScope, i
 }
 
 /**
- * Read the documents for which `where` is still true (null: all), including documents that the caller may not see. This
- * is a separate SQL statement after the lock, so that it sees the changes for which the lock waited.
+ * Read the documents that still match `where` (all if null), including documents that the caller may not see. Use a
+ * separate SQL statement after the lock, which sees the changes that the lock waited for.
  */
 export async function readEditable(
   sql: Sql,
@@ -65,7 +65,7 @@ export async function readEditable(
   }));
 }
 
-/** Write planned edits of locked documents. Searches stop finding dropped vectors. */
+/** Write planned edits of locked documents. Searches no longer find dropped vectors. */
 export async function writeEdits(sql: Sql, orgId: string, plans: readonly PlannedEdit[]): Promise<void> {
   const rows = plans.map((plan) => ({
     id: plan.document.id,
@@ -94,8 +94,8 @@ export async function writeEdits(sql: Sql, orgId: string, plans: readonly Planne
 }
 
 /**
- * Find queued ingest jobs by document, because another job would repeat the same work. Skip a job that a worker is just
- * claiming, without waiting: the end of a job locks the job before its document.
+ * Find queued ingest jobs by document, since another job would repeat the same work. Skip a job that a worker is just
+ * claiming instead of waiting: a finishing job locks itself before its document.
  */
 export async function findWaitingJobs(
   sql: Sql,

@@ -5,16 +5,15 @@ import type { Lease } from '../jobs/lease.ts';
 import { HARD_DELETE } from './hard-delete.ts';
 
 /**
- * Make the handler of the job that removes the documents of a HARDDELETE. The job may be killed at any moment, and
- * another worker continues it. It removes rows of documents last, so that the next attempt finds the remaining
- * documents.
+ * Create the handler of the job that removes the documents of a HARDDELETE. The job may be killed at any time, and
+ * another worker continues it. It deletes document rows last, so that the next attempt finds the remaining documents.
  */
 export function hardDeleteHandler(context: RemovalContext): JobHandler {
   return {
     kind: HARD_DELETE,
     firstPhase: 'indexing',
     run: (lease) => hardDelete(context, lease),
-    // The purge removes the remaining documents, as for any other deletion.
+    // The purge removes the remaining documents, like for any other deletion.
     async onFailed() {},
   };
 }

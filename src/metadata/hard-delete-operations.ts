@@ -11,14 +11,14 @@ import type { Sql } from '../platform/postgres.ts';
 import { HARD_DELETE } from './hard-delete.ts';
 
 /**
- * Return the operations on hard deletes. Cancelling or deleting a job before it starts restores its documents: each
- * gets a job that makes it searchable again from its stored vectors. After the start nothing comes back, and the purge
- * removes the remaining documents. Reprocessing the job also continues with them.
+ * Return the operations on hard delete jobs. Cancelling or deleting a job before it starts restores its documents: each
+ * gets a job that makes it searchable again from its stored vectors. After the start, nothing is restored, and the
+ * purge removes the remaining documents. Reprocessing the job also continues with them.
  */
 export function hardDeleteOperations(): JobKindOperations {
   return {
     async onCancelled(tx, job, caller) {
-      // A started job may already have removed chunks and files, and its worker may run on for a moment.
+      // A started job may already have removed chunks and files, and its worker may keep running for a moment.
       if (job.view.started_at !== null || job.view.reprocess_of_job_id !== null) return;
       await restoreDocuments(tx, job, caller);
     },

@@ -12,7 +12,7 @@ import type { Sql } from '../platform/postgres.ts';
 import { lockDocuments, readEditable } from './edit-store.ts';
 import type { Condition } from './statement/syntax.ts';
 
-/** Kind and `processing_type` of the job. */
+/** Job kind and `processing_type`. */
 export const HARD_DELETE = 'hard_delete';
 
 const PRIORITY = 2;
@@ -20,7 +20,7 @@ const PRIORITY = 2;
 export interface HardDeleteRequest {
   readonly caller: Caller;
   readonly bucketId: string;
-  /** Candidates. Only those that exist, that the caller may see and that `where` matches are deleted. */
+  /** Candidates. Only those that exist, match `where`, and are visible to the caller are deleted. */
   readonly documentIds: readonly string[];
   readonly where: Condition | null;
   readonly statement: string;
@@ -33,9 +33,9 @@ export interface QueuedHardDelete {
 }
 
 /**
- * Delete documents permanently. One transaction hides them from every reader, cancels their jobs, writes one tombstone
- * each to the audit log, and queues a job that removes chunks, vectors, files, artifacts and rows. The tombstone has
- * the actor, the time, the statement, and hashes that identify the file, but neither its name nor its content.
+ * Delete documents permanently. One transaction hides them from every reader, cancels their jobs, writes a tombstone
+ * for each to the audit log, and queues a job that removes chunks, vectors, files, artifacts and rows. The tombstone
+ * has the actor, the time, the statement, and hashes that identify the file, but neither its name nor its content.
  *
  * @throws AppError `bucket_not_found` (404)
  */
@@ -47,7 +47,7 @@ export async function queueHardDelete(
   const scope = { caller, bucketId };
   const { deleted, cancelled, requestedAt } = await sql.begin(async (tx) => {
     await lockBucketPolicy(tx, caller.orgId, bucketId);
-    // Lock jobs before documents, in the same order as a job that finishes.
+    // Lock jobs before documents, in the same order as a finishing job.
     const jobs = await lockJobsOf(tx, caller.orgId, documentIds);
     await lockDocuments(tx, scope, documentIds);
     const found = await readEditable(tx, scope, documentIds, where);

@@ -4,7 +4,7 @@ import { QUERY_MS, type Sql } from '../platform/postgres.ts';
 import type { BulkEditContext } from './edit-documents.ts';
 import { queueHardDelete } from './hard-delete.ts';
 
-/** Open edits of metadata without the jobs of hard deletes, which need the search index. */
+/** Open metadata edits without hard delete jobs, which need the search index. */
 export function openEdits(context: {
   readonly sql: Sql;
   readonly notifier: JobNotifier;

@@ -8,7 +8,7 @@ import { hardDeleteHandler } from './hard-delete-handler.ts';
 import { hardDeleteOperations } from './hard-delete-operations.ts';
 import { openEdits } from './open-edits.ts';
 
-/** Edits of metadata, and the jobs of hard deletes. */
+/** Metadata edits, and hard delete jobs. */
 export interface Metadata extends BulkEditContext {
   readonly jobs: JobDefinition;
 }
@@ -21,7 +21,7 @@ export function openMetadata(context: {
 }): Metadata {
   return {
     ...openEdits(context),
-    // One at a time, because each rewrites the index of a bucket.
+    // Run one at a time, since each rewrites a bucket's index.
     jobs: { ...hardDeleteHandler(context.removal), ...hardDeleteOperations(), worker: 'ingest', concurrency: 1 },
   };
 }

@@ -7,18 +7,18 @@ import type { Sql, SqlFragment } from '../platform/postgres.ts';
 import type { DocumentEdit } from './schema.ts';
 
 /**
- * Build the condition that an edit would change a row of `documents`. Matches for which it is true come first, so that
- * a repeated edit with a limit reaches all of them. Only `planEdit` decides about the change itself.
+ * Build the condition that an edit would change a row of `documents`. Such matches come first, so that repeating an
+ * edit with a limit eventually reaches all of them. Only `planEdit` decides about the change itself.
  */
 export function pendingSql(sql: Sql, edit: DocumentEdit, caller: Caller, bucket: BucketPolicy): SqlFragment {
   const changes = changesOf(sql, edit, caller, bucket);
   const [first, ...rest] = changes;
-  // An edit without values asks for new vectors of every match.
+  // An edit without values requests new vectors for every match.
   const changed = first === undefined ? sql`true` : rest.reduce((all, each) => sql`${all} OR ${each}`, first);
   return sql`(documents.status <> 'deleting' AND (${changed}) AND ${fitsSql(sql, edit)})`;
 }
 
-/** Build the condition that a row of `documents` is not being deleted already. */
+/** Build the condition that a row of `documents` is not already being deleted. */
 export function notDeletingSql(sql: Sql): SqlFragment {
   return sql`(documents.status <> 'deleting')`;
 }
@@ -46,7 +46,7 @@ function changesOf(sql: Sql, edit: DocumentEdit, caller: Caller, bucket: BucketP
   if (scope !== undefined && (scope === null || isKnown)) {
     changes.push(sql`documents.scope IS DISTINCT FROM ${scope}::text`);
   }
-  // Every requested value is clamped away.
+  // All requested values are clamped away.
   return changes.length === 0 && hasValues(edit) ? [sql`false`] : changes;
 }
 
@@ -64,14 +64,14 @@ function changesOfAccess(sql: Sql, access: AccessInput): SqlFragment[] {
   });
 }
 
-/** Build the condition that the merged metadata stays within its limits. Its size in bytes is an estimate. */
+/** Build the condition that the merged metadata stays within its limits. Its size in bytes is estimated. */
 function fitsSql(sql: Sql, edit: DocumentEdit): SqlFragment {
   const { scope: _scope, ...patch } = edit.metadata ?? {};
   const { set, removed } = splitPatch(patch);
   if (Object.keys(set).length === 0) return sql`true`;
   const merged = sql`((documents.metadata || ${sql.json(set)}) - ${sql.array(removed)}::text[])`;
   const count = sql`(SELECT count(*) FROM jsonb_object_keys${merged})`;
-  // The text of PostgreSQL has a space after each colon and comma.
+  // PostgreSQL's text form has a space after each colon and comma.
   return sql`(${count} <= ${METADATA_LIMITS.keys}
     AND octet_length(${merged}::text) - 2 * ${count} < ${METADATA_LIMITS.jsonBytes})`;
 }

@@ -6,7 +6,7 @@ import type { BucketPolicy, DocumentStatus } from '../documents/schema.ts';
 import { mergedMetadataFault } from '../documents/user-metadata.ts';
 import type { DocumentEdit, FieldChanges } from './schema.ts';
 
-/** Locked document as an edit reads it. */
+/** Locked document, as read for an edit. */
 export interface EditableDocument {
   readonly id: string;
   readonly collectionId: string | null;
@@ -20,7 +20,7 @@ export interface EditableDocument {
   readonly file: { objectKey: string; fileName: string; sizeBytes: number; sourcePath: string | null };
 }
 
-/** Reason why a matched document is not changed. */
+/** Reason why a matched document is skipped. */
 export type SkipReason = 'deleting' | 'hidden' | 'unchanged' | 'limits';
 
 /** Planned change of a document. */
@@ -29,11 +29,11 @@ export interface PlannedEdit {
   readonly metadata: Record<string, string>;
   readonly access: AccessPolicy;
   readonly searchable: boolean;
-  /** True if its vectors are deleted. */
+  /** True to delete its vectors. */
   readonly dropsVectors: boolean;
-  /** True if a job remakes its vectors. */
+  /** True if a job recomputes its vectors. */
   readonly isReindexed: boolean;
-  /** True if that job also reads the file again, although the document did not change. */
+  /** True if that job also rereads the file, although the document did not change. */
   readonly readsFile: boolean;
   readonly warnings: string[];
 }
@@ -64,7 +64,7 @@ export function planEdit(document: EditableDocument, { edit, reindex, caller, bu
     searchable !== document.searchable ||
     !isDeepStrictEqual(metadata, document.metadata) ||
     !isDeepStrictEqual(access, document.access);
-  // `reindex` is also how operators ask for new vectors, so it applies if no value changes (contract 3.3).
+  // Operators also use `reindex` to request new vectors, so it applies even if no value changes (contract 3.3).
   const isReindexed = reindex && searchable;
   if (reindex && !searchable && !isDisabled) warnings.push('search is disabled, so nothing was reindexed');
   if (searchable && !document.searchable && !reindex) warnings.push('search finds the document once it is reindexed');
@@ -90,13 +90,13 @@ function merge(metadata: Readonly<Record<string, string>>, patch: Readonly<Recor
 
 type Values = FieldChanges['before'];
 
-/** Show an access policy as values of changes, with lists as statements write them. */
+/** Render an access policy as change values, with lists in the syntax of statements. */
 function shownAccess({ access_list: list, ...others }: AccessPolicy): Values {
   const { users = [], groups = [] } = accessOf(list) ?? {};
   return { ...others, access_users: users.join(', ') || null, access_groups: groups.join(', ') || null };
 }
 
-/** Describe the change of a document: only fields that differ, with null for a missing field. */
+/** Describe the change of a document: only differing fields, with null for a missing field. */
 export function describeChange({ document, metadata, access, searchable }: PlannedEdit): FieldChanges {
   const before: Values = {};
   const after: Values = {};

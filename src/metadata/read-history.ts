@@ -9,7 +9,7 @@ import { isReadable } from './store.ts';
 
 const values = z.record(z.string(), z.unknown());
 
-/** One change of a document from the audit log. */
+/** Change of a document from the audit log. */
 export const HistoryEntry = z
   .object({
     at: z.iso.datetime(),
@@ -24,9 +24,9 @@ export const HistoryEntry = z
 export type HistoryEntry = z.output<typeof HistoryEntry>;
 
 /**
- * Read the changes of a document, newest first. They show earlier values, so only administrators of the organization
- * who may read the document may read them. A deleted document has no level or department, so its changes are visible
- * only to administrators who may read everything.
+ * Read the changes of a document, newest first. They contain earlier values, so only administrators of the organization
+ * who may read the document may read them. A deleted document has no level or department, so only administrators who
+ * may read everything see its changes.
  *
  * @throws AppError `role_missing` (403); `document_not_found` (404) for a document that the caller may not read, that
  *   never existed, or that is deleted and has no audit records left

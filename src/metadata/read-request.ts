@@ -15,12 +15,12 @@ export interface BulkRequest {
   readonly limit: number;
   /** Text of the statement; null for a request by fields. */
   readonly statement: string | null;
-  /** True to change nothing: as requested, or since the request by fields selects every document. */
+  /** True to change nothing: as requested, or because a request by fields selects every document. */
   readonly isPreview: boolean;
   readonly advice: readonly string[];
 }
 
-/** Advice about a request by fields without `where`, which would change every document. */
+/** Advice for a request by fields without `where`, which would change every document. */
 const PREVIEWED =
   'nothing was changed: a request without where is a preview; select documents by document_ids, where or a statement';
 

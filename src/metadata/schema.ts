@@ -17,13 +17,13 @@ import { SYSTEM_FILTERABLE } from '../search/filter/filter-keys.ts';
 import { FIELD_NAMES } from './statement/fields.ts';
 import { STATEMENT_LIMITS, STATEMENT_OPERATIONS } from './statement/parser.ts';
 
-/** Default limit of documents in a bulk edit. */
+/** Default document limit of a bulk edit. */
 export const LIMIT_DEFAULT = 500;
 
-/** Maximum number of documents that a bulk edit can name by their ids. */
+/** Maximum number of documents that a bulk edit can list by id. */
 const IDS_MAX = 500;
 
-/** Change of a document: its metadata (null removes a key), access policy and state. */
+/** Change of a document: its metadata (null removes a key), access policy and search status. */
 export const DocumentEdit = AccessChange.extend({
   metadata: UserMetadataInput.optional().describe('merged into user metadata; null removes a key'),
   searchable: z.boolean().optional().describe('false: search disabled and vectors deleted'),
@@ -32,7 +32,7 @@ export type DocumentEdit = z.output<typeof DocumentEdit>;
 
 const reindex = z.boolean().default(true).describe('true: delete the vectors and queue a job that remakes them');
 
-/** `PATCH …/documents/{document}/metadata` */
+/** Body of `PATCH …/documents/{document}/metadata`. */
 export const SingleEdit = DocumentEdit.omit({ searchable: true }).extend({ reindex });
 export type SingleEdit = z.output<typeof SingleEdit>;
 
@@ -62,7 +62,7 @@ const whereNumber = z
   .meta(EXACT_NUMBER);
 const whereValue = z.union([whereText, whereNumber, z.boolean(), z.null()]);
 
-/** `PATCH …/documents/metadata/bulk`. A statement overrides `where` and the fields of an edit. */
+/** Body of `PATCH …/documents/metadata/bulk`. A statement overrides `where` and the edit fields. */
 export const BulkEdit = DocumentEdit.extend({
   // The parser checks the length.
   statement: z.string().meta({ maxLength: STATEMENT_LIMITS.characters }).optional(),
@@ -86,7 +86,7 @@ export type BulkEdit = z.output<typeof BulkEdit>;
 
 const changedValues = z.record(z.string(), z.union([z.string(), z.number(), z.boolean(), z.null()]));
 
-/** Values of the fields that a change gives a document, as before and after it. */
+/** Field values of a document before and after a change. */
 const FieldChanges = z.object({
   before: changedValues.describe('of the changed fields; user metadata as `metadata.<key>`, null if it was missing'),
   after: changedValues.describe('of the same fields; null if the change removes the field'),
@@ -144,9 +144,7 @@ export const ReservedKeys = z
   .meta({ id: 'ReservedKeys' });
 export type ReservedKeys = z.output<typeof ReservedKeys>;
 
-/**
- * Describe reserved keys, keys that search filters and statements can use, and the limits of metadata (contract 4.14).
- */
+/** Describe reserved keys, keys usable in search filters and statements, and the limits of metadata (contract 4.14). */
 export function describeReservedKeys(): ReservedKeys {
   return {
     pipeline_reserved: [...PIPELINE_RESERVED_KEYS],

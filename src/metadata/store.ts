@@ -8,21 +8,21 @@ import type { Sql, SqlFragment } from '../platform/postgres.ts';
 import { isNarrowed, matchSql } from './statement/plan.ts';
 import type { Condition } from './statement/syntax.ts';
 
-/** Time limit of a query for matches. Only conditions that no index narrows take so long. */
+/** Time limit of a query for matches. Only conditions without index support take that long. */
 const MATCHING_MS = 10_000;
 /** SQLSTATE query_canceled, here caused by `statement_timeout` (PostgreSQL manual, appendix A). */
 const QUERY_CANCELED = '57014';
 
-/** Documents among which a condition is evaluated. */
+/** Documents on which a condition is evaluated. */
 export interface MatchScope {
   readonly caller: Caller;
   readonly bucketId: string;
-  /** Condition; null selects every document of the bucket. */
+  /** Condition; null to select every document of the bucket. */
   readonly where: Condition | null;
 }
 
 /**
- * Find the documents that the caller may see and for which the condition is true, oldest first.
+ * Find the documents that match the condition and that the caller may see, oldest first.
  *
  * @throws AppError `statement_timeout` (400)
  */
@@ -33,17 +33,17 @@ export function selectVisibleMatches(sql: Sql, scope: MatchScope, rowsMax: numbe
   });
 }
 
-/** Document that a change matches. */
+/** Document matched by a change. */
 export interface ChangeMatch {
   readonly id: string;
-  /** True if the change has something to do there. */
+  /** True if the change would modify it. */
   readonly isPending: boolean;
 }
 
 /**
- * Find the documents that the caller may read and for which the condition is true. Return pending ones first, then
- * those that changed longest ago, so that a repeated change makes progress. Include documents that are being deleted,
- * because changes report how many they skipped.
+ * Find the documents that match the condition and that the caller may read. Return pending ones first, then those that
+ * changed longest ago, so that a repeated change makes progress. Include documents that are being deleted, since
+ * changes report how many they skipped.
  *
  * @param pending builds the condition that a document is pending
  * @throws AppError `statement_timeout` (400)
@@ -65,7 +65,7 @@ export function selectChangeMatches(
   });
 }
 
-/** Find the file names of these documents, by id. Omit documents that the caller may not see. */
+/** Find the file names of documents, by id. Omit documents that the caller may not see. */
 export async function findFileNames(
   sql: Sql,
   caller: Caller,
@@ -101,8 +101,8 @@ function visibleMatches(sql: Sql, { caller, bucketId, where }: MatchScope, rowsM
 }
 
 /**
- * Build the query of the first matches. If an index narrows the condition, find all matches first and then sort them.
- * Otherwise a limit lets the planner scan the documents in order, which reads all of a large bucket for a few matches.
+ * Build the query for the first matches. If an index narrows the condition, find all matches first, then sort them.
+ * Otherwise a limit would let the planner scan documents in order, reading all of a large bucket for a few matches.
  */
 function firstMatches(sql: Sql, bucketId: string, among: SqlFragment, where: Condition | null, rowsMax: number) {
   const matching = where === null ? among : sql`${among} AND ${matchSql(sql, bucketId, where)}`;

@@ -6,7 +6,7 @@ import { readFloatArtifact, writeFloatArtifact } from './float-artifact.ts';
 import { packPanels } from './kernel/pack-panels.ts';
 import { type MapRecord, SPACE_DIMENSIONS, type SpaceRecord } from './schema.ts';
 
-/** Canonical space, with the texts of its frozen canonical vectors. */
+/** Canonical space, with the texts of its frozen vectors. */
 export interface StoredSpace {
   readonly space: CanonicalSpace;
   readonly texts: readonly CalibrationText[];
@@ -43,7 +43,7 @@ export interface MapHeader {
   readonly method: FittedMap['method'];
   /** SHA-256 of the object with the map's pairs, in hexadecimal. */
   readonly pairsSha256: string;
-  /** Texts that reveal a change of the vendor's model. Their native vectors are the array `canaries`. */
+  /** Texts for detecting a change of the vendor's model. Their native vectors are the array `canaries`. */
   readonly canaries: readonly CalibrationText[];
 }
 
@@ -65,7 +65,7 @@ export interface StoredMap {
   readonly header: MapHeader;
   /** Float32Array [nativeDimension] */
   readonly mean: Float32Array;
-  /** Weights [nativeDimension x rank] in the layout of `packPanels`. */
+  /** Weights [nativeDimension x rank], laid out by `packPanels`. */
   readonly packed: Float32Array;
   /** Float32Array [canaries x nativeDimension] */
   readonly canaries: Float32Array;
@@ -82,7 +82,7 @@ interface PairsHeader {
   readonly texts: readonly CalibrationText[];
 }
 
-/** Pairs of a fitted map, to evaluate it again without any call: [n x nativeDimension], [n x rank]. */
+/** Pairs of a fitted map, for re-evaluation without any call: [n x nativeDimension], [n x rank]. */
 export interface StoredPairs {
   readonly texts: readonly CalibrationText[];
   readonly vectors: Float32Array;

@@ -7,28 +7,28 @@ import type { Objects } from '../platform/objects/objects.ts';
 /** Text for aligning models. */
 export interface CalibrationText {
   readonly text: string;
-  /** Asymmetric models embed queries and passages differently, so they are aligned on both. */
+  /** Kind of text. Asymmetric models embed queries and passages differently, so they are aligned on both. */
   readonly kind: 'query' | 'passage';
 }
 
 /**
- * Function that gets native vectors from the provider without cache or projection: Float32Array [n x nativeDimension].
+ * Function that gets native vectors from the provider, without cache or projection: Float32Array [n x nativeDimension].
  */
 export type EmbedNative = (call: {
   model: Model;
   texts: readonly string[];
   taskType: TaskType;
-  /** Use only the capacity that other calls of the provider leave free. */
+  /** Use only capacity that other calls of the provider leave free. */
   isBackground?: boolean;
   signal: AbortSignal;
 }) => Promise<Float32Array>;
 
 const TASK_TYPES = { query: 'retrieval_query', passage: 'retrieval_document' } as const;
 
-/** Texts in one call, and in one stored object that a resumed run reuses. */
+/** Texts per call, and per stored object that a resumed run reuses. */
 const BATCH_TEXTS = 100;
 const CONCURRENT_BATCHES_MAX = 4;
-/** Time to reuse vectors of an interrupted run. After it the vendor may have changed the model. */
+/** Time to reuse vectors of an interrupted run. Later, the vendor may have changed the model. */
 const RESUMABLE_MS = 24 * 3_600_000;
 
 /** Key prefix of the vectors of interrupted runs. */
@@ -63,7 +63,7 @@ export async function embedCalibration(
       options.onProgress?.(done);
     }
   };
-  // Wait for all even if one fails, so that every paid batch is stored.
+  // Wait for all calls even if one fails, so that every paid batch is stored.
   const outcomes = await Promise.allSettled(Array.from({ length: CONCURRENT_BATCHES_MAX }, work));
   for (const outcome of outcomes) if (outcome.status === 'rejected') throw outcome.reason;
   return vectors;

@@ -7,13 +7,13 @@ import type { EmbedNative } from './calibration.ts';
 import type { MapRecord } from './schema.ts';
 import { recordCanaries, selectActiveMaps } from './store.ts';
 
-/** Cosine below which the vendor's model has changed since the fit. */
+/** Cosine below which the vendor's model counts as changed since the fit. */
 const COSINE_MIN = 0.999;
 
 export interface CanaryResult {
   readonly model: string;
   readonly version: number;
-  /** Smallest cosine, over all canaries, between the current native vector and that at the time of the fit. */
+  /** Lowest cosine, over all canaries, between the current native vector and that at the time of the fit. */
   readonly leastCosine: number;
   readonly isStale: boolean;
 }
@@ -29,8 +29,8 @@ export interface CanaryContext {
 }
 
 /**
- * Embed the canaries of all active maps again that were not checked for `olderThanMs`. Mark a map as stale if the
- * vendor has changed the model. The next check retries a provider that is down.
+ * Re-embed the canaries of active maps that were not checked for `olderThanMs`. Mark a map as stale if the vendor has
+ * changed the model. If a provider is down, the next check retries it.
  */
 export async function checkCanaries(
   context: CanaryContext,

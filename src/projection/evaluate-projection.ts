@@ -6,9 +6,9 @@ import type { EvaluateTask } from './fit-on-thread.ts';
 import type { MapRecord } from './schema.ts';
 
 /**
- * Evaluate a fitted map again, on its own pairs, without calling a provider.
+ * Re-evaluate a fitted map on its own pairs, without calling a provider.
  *
- * @throws AppError `artifact_corrupt` (500), and the signal's reason
+ * @throws AppError `artifact_corrupt` (500), and the reason of the signal
  */
 export async function evaluateProjection(
   context: { objects: Objects; threads: Threads },

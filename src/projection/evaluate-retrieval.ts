@@ -24,11 +24,11 @@ export interface RetrievalScores {
   /** ISO 639-1, `all`, or `und` for an undetected language. */
   readonly language: string;
   readonly queries: number;
-  /** Search of the reference model's documents with the model's queries, both in the canonical space. */
+  /** Search of the reference model's documents with this model's queries, both in the canonical space. */
   readonly cross: { readonly ndcg: number; readonly recall: number };
-  /** Search with native vectors of the model itself. */
+  /** Search with this model's own native vectors. */
   readonly native: { readonly ndcg: number; readonly recall: number };
-  /** Ratio cross / native, 1 if both searches are equally good, or null if the model's own finds nothing. */
+  /** Ratio cross / native: 1 if both searches are equally good, null if the native search finds nothing. */
   readonly relative: { readonly ndcg: number | null; readonly recall: number | null };
 }
 
@@ -41,10 +41,10 @@ interface RetrievalContext {
 }
 
 /**
- * Compute nDCG@10 and recall@10 for searching one model's documents with another model's queries, compared with the
- * query model's own search.
+ * Compute nDCG@10 and recall@10 for searching one model's documents with another model's queries, relative to the query
+ * model's own search.
  *
- * @throws AppError `not_calibrated`, `nothing_judged` (400), `provider_unavailable` (502), and the signal's reason
+ * @throws AppError `not_calibrated`, `nothing_judged` (400), `provider_unavailable` (502), and the reason of the signal
  */
 export async function evaluateRetrieval(
   context: RetrievalContext,

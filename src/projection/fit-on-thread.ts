@@ -8,15 +8,15 @@ import { pickRows } from './fit/rows.ts';
 import { splitPairs } from './fit/split-pairs.ts';
 import type { FitMethod } from './schema.ts';
 
-/** Share of the pairs for the evaluation. The stored map is fitted on all pairs. */
+/** Share of the pairs held out for evaluation. The stored map is fitted on all pairs. */
 const HELD_OUT_SHARE = 0.1;
 const SPLIT_SEED = 1;
 
-/** Input of a fit, which takes up to two minutes of one core. A worker thread gets it as a structured clone. */
+/** Input of a fit, which takes up to two minutes on one core. A worker thread receives it as a structured clone. */
 export interface FitTask {
   readonly vectors: Float32Array;
   readonly nativeDimension: number;
-  /** Canonical vectors, or null if the space is created from this model. */
+  /** Canonical vectors; null if this model creates the space. */
   readonly canonical: Float32Array | null;
   readonly rank: number;
   readonly method: FitMethod;
@@ -24,19 +24,19 @@ export interface FitTask {
 }
 
 export interface FitResult {
-  /** New space, if it is created from the model. */
+  /** New space, if the model creates one. */
   readonly space: CanonicalSpace | null;
   readonly map: FittedMap;
   readonly evaluation: Evaluation;
-  /** Indices of the pairs used. The others repeat one of them. */
+  /** Indices of the pairs used. All other pairs are repeats of these. */
   readonly kept: Int32Array;
   readonly warnings: readonly string[];
 }
 
-/** Outcome of a fit. A fault is its fields, since errors lose their class between threads. */
+/** Result of a fit. A fault is plain fields, since errors lose their class between threads. */
 export type FitOutcome = FitResult | { readonly fault: { code: string; message: string } };
 
-/** Check the pairs, fit a map on all of them, and evaluate a map that is fitted without the held-out pairs. */
+/** Check the pairs, fit a map on all of them, and evaluate a map fitted without the held-out pairs. */
 export function fitOnThread(task: FitTask): FitOutcome {
   try {
     return fitTask(task);
@@ -62,7 +62,7 @@ function fitTask(task: FitTask): FitResult {
   return { space: null, map, evaluation, kept, warnings };
 }
 
-/** Evaluate a map on a tenth of the pairs, fitted on the others. */
+/** Evaluate a map on a tenth of the pairs, fitted on the rest. */
 function evaluateHeldOut(
   vectors: Float32Array,
   k: number,

@@ -31,17 +31,17 @@ export interface ProjectionContext {
 
 export interface FitRequest {
   readonly model: string;
-  /** Create the space from this model, instead of mapping the model into the existing space. */
+  /** True to create the space from this model instead of mapping the model into the existing space. */
   readonly reference: boolean;
-  /** Operator's own texts. Null for the texts of the space, or the built-in ones. */
+  /** Operator's own texts; null for the texts of the space, or the built-in ones. */
   readonly corpus: readonly CalibrationText[] | null;
   readonly pairsMax: number;
   readonly method: FitMethod;
   readonly allowFewPairs: boolean;
   readonly activate: boolean;
-  /** Neither activate a map nor create a space with grade `fail`. */
+  /** True to neither activate a map nor create a space with grade `fail`. */
   readonly gate?: boolean;
-  /** Name of the caller in the audit log. */
+  /** Caller's name in the audit log. */
   readonly actor: string;
 }
 
@@ -49,13 +49,13 @@ export interface FitPlan {
   readonly model: Model;
   readonly texts: readonly CalibrationText[];
   readonly space: StoredSpace | null;
-  /** Index of each text among the canonical vectors of the space; -1 if the reference model must also embed it. */
+  /** Index of each text among the space's canonical vectors; -1 if the reference model must also embed it. */
   readonly frozen: Int32Array;
-  /** Number of texts sent to the model and to the reference model. */
+  /** Number of texts sent to the model and the reference model. */
   readonly textsToEmbed: number;
   /** Estimated tokens of these texts. */
   readonly tokens: number;
-  /** Estimated cost by the operator's prices; 0 without prices. */
+  /** Estimated cost at the operator's prices; 0 without prices. */
   readonly cost: number;
 }
 
@@ -113,7 +113,7 @@ export async function planFit(
     all.map(({ text }) => text),
     { allowFewPairs: request.allowFewPairs },
   );
-  // The built-in texts are in order of preference. Texts of the operator or of a space are in any order.
+  // The built-in texts are in order of preference, so take the first ones. Other texts are unordered, so sample them.
   const rows = given ? sample(kept, request.pairsMax) : [...kept.subarray(0, request.pairsMax)];
   const chosen = rows.map((index) => all[index] as CalibrationText);
   const places = new Map(space?.texts.map(({ text, kind }, index) => [`${kind}\n${text}`, index]));
@@ -144,7 +144,7 @@ function sample(kept: Int32Array, max: number): number[] {
  * Embed the texts, fit the map, evaluate it on held-out texts, store it and activate it.
  *
  * @param onProgress called with the number of texts embedded so far, then with `null` when the fit itself starts
- * @throws AppError those of `checkPairs` (400), `provider_unavailable` (502), and the signal's reason
+ * @throws AppError the errors of `checkPairs` (400), `provider_unavailable` (502), and the reason of the signal
  */
 export async function fitProjection(
   context: ProjectionContext,
@@ -174,7 +174,7 @@ export async function fitProjection(
   return store(context, request, plan, { vectors, canonical }, outcome);
 }
 
-/** Return the canonical vectors of the texts: frozen ones of the space, else mapped reference vectors. */
+/** Return the canonical vectors of the texts: frozen vectors of the space, or else mapped reference vectors. */
 async function canonicalOf(
   context: ProjectionContext,
   plan: FitPlan,
@@ -297,7 +297,7 @@ async function store(
       throw error;
     });
   });
-  // The map is stored, so remaining calibration vectors only take space.
+  // The map is stored, so leftover calibration vectors only take up space.
   await deleteCalibration(objects, model, plan.texts).catch((error) =>
     context.logger.warn({ err: error }, 'could not delete the calibration vectors of a finished fit'),
   );
@@ -327,7 +327,7 @@ function unfitReference(model: Model, score: number): AppError {
   );
 }
 
-/** Choose indices spread over the texts, so that the canaries include queries and passages of many domains. */
+/** Choose indices spread over the texts, so that the canaries include queries and passages from many domains. */
 function canaryIndexes(count: number): number[] {
   const picked = Math.min(CANARIES, count);
   return Array.from({ length: picked }, (_, nth) => Math.floor((nth * count) / picked));

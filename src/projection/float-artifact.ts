@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { AppError } from '../platform/errors.ts';
 import type { Objects } from '../platform/objects/objects.ts';
 
-/** Named arrays of floats with a JSON header: the stored form of spaces, maps and calibration vectors. */
+/** Named float arrays with a JSON header: the storage format of spaces, maps and calibration vectors. */
 export interface FloatArtifact<Header> {
   readonly header: Header;
   /** Arrays in the order in which they were written. */
@@ -10,13 +10,12 @@ export interface FloatArtifact<Header> {
 }
 
 const MAGIC = 'SVCFLT01';
-/** Maximum size of an artifact: enough for a space of 10,000 texts by 4,096 axes, with the texts. */
+/** Maximum size of an artifact: enough for a space of 10,000 texts by 4,096 axes, including the texts. */
 const ARTIFACT_BYTES_MAX = 1024 * 1024 * 1024;
 
 /**
  * Write an artifact. Layout, little-endian: magic (8 bytes) · length of the header (u32) · header (JSON: `{header,
- * arrays: [[name, length], …]}`, padded with spaces to a multiple of 4 bytes) · the arrays (float32), one after the
- * other.
+ * arrays: [[name, length], …]}`, padded with spaces to a multiple of 4 bytes) · the arrays (float32), back to back.
  *
  * @returns SHA-256 of the object, which `readFloatArtifact` checks
  */
@@ -65,7 +64,7 @@ export async function readFloatArtifact<Header>(
   for (const [name, length] of listed) {
     const end = at + length * Float32Array.BYTES_PER_ELEMENT;
     if (end > buffer.length) throw corrupt(key);
-    // Copy the bytes, since they may start at any position of their buffer and floats must be aligned.
+    // Copy the bytes to align the floats, since they may start anywhere in their buffer.
     arrays[name] = new Float32Array(Uint8Array.from(buffer.subarray(at, end)).buffer);
     at = end;
   }

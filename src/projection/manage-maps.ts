@@ -11,16 +11,16 @@ interface ManageContext {
   readonly sql: Sql;
   readonly objects: Objects;
   readonly findModel: (id: string) => Model;
-  /** Name of the caller in the audit log. */
+  /** Caller's name in the audit log. */
   readonly actor: string;
 }
 
-/** List all fitted maps, the newest first. */
+/** List all fitted maps, newest first. */
 export async function listMaps(sql: Sql, options: { model?: string } = {}): Promise<MapView[]> {
   return (await selectMaps(sql, options)).map(viewOfMap);
 }
 
-/** List all fitted maps with their evaluations, the newest first. */
+/** List all fitted maps with their evaluations, newest first. */
 export async function listMapDetails(sql: Sql): Promise<MapDetails[]> {
   return (await selectMaps(sql)).map((map) => ({ ...viewOfMap(map), scores: map.scores }));
 }
@@ -67,7 +67,7 @@ export async function activate(context: ManageContext, version: number): Promise
 }
 
 /**
- * Retire a map permanently. The vectors of its model become native again and are not comparable with canonical ones.
+ * Retire a map permanently. Its model's vectors become native again, and are not comparable with canonical ones.
  *
  * @throws AppError `map_not_found` (404)
  */

@@ -11,7 +11,7 @@ import type { ProjectionContext } from './fit-projection.ts';
 const CANARIES_EVERY_MS = 3_600_000;
 const CANARIES_AGE_MS = 24 * 3_600_000;
 
-/** Dependencies of commands that fit, evaluate and activate maps, with the chores of projections. */
+/** Dependencies of commands that fit, evaluate and activate maps, and chores of projections. */
 export interface Calibration extends ProjectionContext {
   readonly chores: () => readonly Chore[];
 }

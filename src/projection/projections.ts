@@ -3,12 +3,12 @@ import type { CalibrationState } from './auto/state-store.ts';
 
 /** Loaded map of a model into the canonical latent space. */
 export interface ActiveMap {
-  /** `canon-v1`, … */
+  /** Target space: `canon-v1`, … */
   readonly space: string;
   readonly version: number;
-  /** Score on held-out texts, 0..1, or null if the map was not evaluated. */
+  /** Score on held-out texts, 0..1; null if the map was not evaluated. */
   readonly score: number | null;
-  /** Axes that carry information. Further ones are zero. */
+  /** Number of axes that carry information. The rest are zero. */
   readonly rank: number;
   /**
    * @param native Float32Array [n x model.nativeDimension], row-major, rows of unit length
@@ -20,21 +20,21 @@ export interface ActiveMap {
 /** Active maps by model. */
 export interface Projections {
   mapOf(model: Model): ActiveMap | null;
-  /** State of the automatic calibration, or null if none is running or postponed. */
+  /** Return the state of automatic calibration, or null if none is running or postponed. */
   stateOf(model: Model): CalibrationState | null;
 }
 
 export const LEXICAL_SPACE = 'lexical-1';
-/** Placeholder for a latent space: the generation has no vectors, and only keyword search finds it. */
+/** Placeholder for the latent space of a generation without vectors, which only keyword search finds. */
 export const KEYWORD_ONLY = 'keyword-only';
 const NATIVE = 'native:';
 
-/** Return the latent space of a model's vectors. Only vectors of one space are comparable. */
+/** Return the latent space of a model's vectors. Only vectors of the same space are comparable. */
 export function spaceOf(projections: Projections, model: Model): string {
   return projections.mapOf(model)?.space ?? nativeSpaceOf(model);
 }
 
-/** Return the native space of a model: the space of its vectors before any map. */
+/** Return the native space of a model, which contains its vectors before any map. */
 export function nativeSpaceOf(model: Model): string {
   return model.kind === 'lexical' ? LEXICAL_SPACE : `${NATIVE}${model.id}@${model.revision}`;
 }
@@ -42,7 +42,7 @@ export function nativeSpaceOf(model: Model): string {
 /**
  * Find the map from a model's native space into another space.
  *
- * @returns null if none is needed, because it is the model's native space; undefined if the model has no map into it
+ * @returns null if `space` is the model's native space, so that no map is needed; undefined if there is no such map
  */
 export function mapInto(projections: Projections, model: Model, space: string): ActiveMap | null | undefined {
   if (space === nativeSpaceOf(model)) return null;
@@ -50,7 +50,7 @@ export function mapInto(projections: Projections, model: Model, space: string): 
   return map?.space === space ? map : undefined;
 }
 
-/** Return the id of the model with this native space, or null if it is no native space. */
+/** Return the id of the model with this native space, or null for any other space. */
 export function modelOfSpace(space: string): string | null {
   if (!space.startsWith(NATIVE)) return null;
   return space.slice(NATIVE.length, space.indexOf('@'));

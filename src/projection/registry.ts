@@ -14,7 +14,7 @@ import type { ActiveMap, Projections } from './projections.ts';
 import type { MapRecord } from './schema.ts';
 import { selectActiveMaps } from './store.ts';
 
-/** Interval of refreshes. The documented bound for replacing a map is 30 s. */
+/** Refresh interval. Documentation promises that processes use a new map within 30 s. */
 const REFRESH_MS = 10_000;
 
 interface Entry {
@@ -22,9 +22,9 @@ interface Entry {
   readonly map: ActiveMap;
 }
 
-/** Active maps, loaded once in each process and replaced while it runs. */
+/** Active maps, loaded once per process and replaced while it runs. */
 export interface ProjectionRegistry extends Projections {
-  /** Load newly activated maps and drop retired ones. If a map cannot be loaded, its predecessor stays in use. */
+  /** Load newly activated maps and drop retired ones. If a map can't be loaded, keep using its predecessor. */
   refresh(): Promise<void>;
   /** Service that refreshes every 10 s. */
   readonly service: Service;
@@ -52,7 +52,7 @@ export function openProjectionRegistry(context: {
     entries = next;
     states = new Map((await selectCalibrationStates(sql)).map((state) => [state.model, state]));
   };
-  // Run refreshes one after the other, so that an older reading never replaces a newer one.
+  // Run refreshes one at a time, so that an older read never replaces a newer one.
   let last = Promise.resolve();
   const refresh = () => {
     last = last.catch(() => undefined).then(read);
@@ -61,7 +61,7 @@ export function openProjectionRegistry(context: {
   return {
     mapOf(model: Model) {
       const entry = entries.get(model.id);
-      // A map of another revision or vector length does not fit this model.
+      // A map of another revision or vector length doesn't fit this model.
       if (entry?.record.modelRevision !== model.revision) return null;
       return entry.record.nativeDimension === model.nativeDimension ? entry.map : null;
     },
@@ -111,7 +111,7 @@ async function loadRecord(context: { objects: Objects; threads: Threads }, recor
   };
 }
 
-/** Make a map that refuses to project. A search would never find native vectors in place of canonical ones. */
+/** Create a map that refuses to project. A fallback to native vectors would store ones that no search finds. */
 function unusable(record: MapRecord, cause: unknown): ActiveMap {
   return {
     space: record.spaceId,

@@ -1,11 +1,11 @@
 /** Maximum output dimension of a variable-dimension model. */
 export const DIMENSIONS_MAX = 4096;
 
-/** Dimension of all stored and searched vectors, whatever the model. */
+/** Dimension of all stored and searched vectors, for every model. */
 export const INDEX_DIMENSIONS = 1024;
 
 /**
- * Resize vectors that have no map into the canonical space: cut to the first `to` axes or pad with zeros, then
+ * Resize vectors that have no map into the canonical space: truncate to the first `to` axes or pad with zeros, then
  * L2-normalise. Every smaller result is the normalised prefix of a larger one.
  *
  * @param vectors Float32Array [n x from], row-major, each row of unit length

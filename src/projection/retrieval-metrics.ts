@@ -1,6 +1,6 @@
 /**
- * Compute the normalised discounted cumulative gain of one ranking with binary gains (Järvelin and Kekäläinen, ACM TOIS
- * 2002): a relevant document at rank r gains 1 / log2(r + 1); the ideal ranking is cut at `k` too.
+ * Compute the normalised discounted cumulative gain of a ranking with binary gains (Järvelin and Kekäläinen, ACM TOIS
+ * 2002): a relevant document at rank r gains 1 / log2(r + 1), and the ideal ranking is also truncated at `k`.
  *
  * @param ranked ids, best first, without repeats
  * @param relevant at least one id
@@ -18,7 +18,7 @@ export function ndcgAt(ranked: readonly string[], relevant: ReadonlySet<string>,
   return gain / ideal;
 }
 
-/** Compute the share of the relevant documents among the first `k`. @returns 0..1 */
+/** Compute the share of the relevant documents that are among the first `k`. @returns 0..1 */
 export function recallAt(ranked: readonly string[], relevant: ReadonlySet<string>, k: number): number {
   return ranked.slice(0, k).filter((id) => relevant.has(id)).length / relevant.size;
 }

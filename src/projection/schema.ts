@@ -9,7 +9,7 @@ export type FitMethod = z.infer<typeof FitMethod>;
 export const Grade = z.enum(['good', 'warn', 'fail', 'unknown']);
 export type Grade = z.infer<typeof Grade>;
 
-/** Record of the canonical space, which is frozen with the fit of its reference model. */
+/** Record of the canonical space, frozen by the fit of its reference model. */
 export interface SpaceRecord {
   readonly id: string;
   readonly dimensions: number;
@@ -20,7 +20,7 @@ export interface SpaceRecord {
   readonly sha256: Uint8Array;
 }
 
-/** Record of a fitted map of one revision of a model. */
+/** Record of a map fitted for one revision of a model. */
 export interface MapRecord {
   readonly version: number;
   readonly spaceId: string;
@@ -42,7 +42,7 @@ export interface MapRecord {
   readonly createdAt: Date;
 }
 
-/** Output form of a map in commands. */
+/** Output of a map in commands. */
 export const MapView = z.object({
   version: z.int(),
   model: z.string(),
@@ -60,7 +60,7 @@ export const MapView = z.object({
 });
 export type MapView = z.output<typeof MapView>;
 
-/** Output form of a map with its whole evaluation. */
+/** Output of a map with its full evaluation. */
 export const MapDetails = MapView.extend({
   scores: z.unknown().describe('evaluation on held-out texts, by dimension'),
 }).meta({ id: 'Projection' });

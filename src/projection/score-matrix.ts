@@ -41,7 +41,7 @@ export const ScoreMatrix = z
   .meta({ id: 'ProjectionMatrix' });
 export type ScoreMatrix = z.output<typeof ScoreMatrix>;
 
-/** Read the scores of the maps in use, as a matrix of query models and document models. */
+/** Read the scores of the maps in use as a matrix of query models by document models. */
 export async function readScoreMatrix(sql: Sql): Promise<ScoreMatrix> {
   const [space, maps] = [await selectSpace(sql, SPACE_ID), await selectActiveMaps(sql)];
   const reference = space?.referenceModel ?? null;
@@ -71,7 +71,7 @@ export async function readScoreMatrix(sql: Sql): Promise<ScoreMatrix> {
   }
 
   function cellOf(query: string, documents: string): ScoreMatrix['cells'][number] {
-    // A map is measured against the reference model's vectors, in both directions.
+    // Maps are measured against the reference model's vectors, in both directions.
     const measured = documents === reference ? scores.get(query) : query === reference ? scores.get(documents) : null;
     const way = documents === reference ? 'forward' : 'backward';
     return {

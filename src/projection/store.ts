@@ -49,7 +49,7 @@ export async function selectSpace(sql: Sql, id: string): Promise<SpaceRecord | n
   };
 }
 
-/** Insert a space. Return false if this id exists, since a space is never refitted. */
+/** Insert a space. Return false if the id exists, since a space is never refitted. */
 export async function insertSpace(sql: Sql, space: SpaceRecord): Promise<boolean> {
   const rows = await sql`
     INSERT INTO projection_spaces (id, dimensions, reference_model, reference_revision, pairs, object_key, sha256)
@@ -98,8 +98,7 @@ export async function selectActiveMaps(sql: Sql): Promise<MapRecord[]> {
 }
 
 /**
- * Activate a map and deactivate the model's active one, within a transaction. A lock serialises changes of the maps of
- * one model.
+ * Activate a map and deactivate the model's active one, within a transaction. A lock serialises map changes of a model.
  *
  * @returns false if the map is retired
  */
@@ -123,7 +122,7 @@ export async function retireMap(tx: Sql, { version, model }: Pick<MapRecord, 've
   await tx`UPDATE projection_maps SET status = 'retired' WHERE version = ${version}`;
 }
 
-/** Record the result of a comparison of the canaries. */
+/** Record the result of a canary comparison. */
 export async function recordCanaries(sql: Sql, version: number, isStale: boolean): Promise<void> {
   await sql`
     UPDATE projection_maps

@@ -4,7 +4,7 @@ import type { LocalRerankSettings } from '../platform/provider-settings.ts';
 import { providerUnavailable } from '../platform/upstream/upstream-errors.ts';
 import type { Reranker } from './reranker.ts';
 
-/** Open a cross-encoder of this host as a reranker. The model cuts texts that are too long for it. */
+/** Open a local cross-encoder as a reranker. The model truncates texts that are too long for it. */
 export function openLocalReranker(
   settings: Pick<LocalRerankSettings, 'model' | 'timeoutMs'>,
   localModels: Pick<LocalModels, 'score'>,

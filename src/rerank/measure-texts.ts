@@ -2,16 +2,16 @@ import type { InstalledModel } from '../models/catalog.ts';
 import type { TokenCounters } from '../models/count-tokens.ts';
 import { AppError } from '../platform/errors.ts';
 
-/** Tokens of a query and of each text. */
+/** Token counts of a query and of each text. */
 export interface TextTokens {
   readonly ofQuery: number;
   readonly ofTexts: readonly number[];
 }
 
-/** Limit above every count of a model whose limit is unknown. */
+/** Stand-in for an unknown model limit, above any count. */
 const TOKENS_MAX = 10_000_000;
 
-/** Count with the tokenizer of an installed model. Estimate for a vendor's. */
+/** Count tokens with the tokenizer of an installed model. Estimate them for a vendor's model. */
 export async function tokensOfTexts(
   counters: TokenCounters,
   id: string,
@@ -29,7 +29,7 @@ export async function tokensOfTexts(
 }
 
 /**
- * Refuse a text that does not fit into a model of this host beside the query.
+ * Refuse a text that doesn't fit into a local model together with the query.
  *
  * @throws AppError `token_limit_exceeded` (400, param `input[i]`)
  */
@@ -48,13 +48,13 @@ export function refuseLongTexts({ name, maxTokens }: InstalledModel, { ofQuery, 
   }
 }
 
-/** Cut each text to about `tokensMax` tokens, as if all its tokens had the same length. */
+/** Truncate each text to about `tokensMax` tokens, assuming that all its tokens have the same length. */
 export function cutTexts(texts: readonly string[], { ofTexts }: TextTokens, tokensMax: number): string[] {
   return texts.map((text, index) => {
     const tokens = ofTexts[index] as number;
     if (tokens <= tokensMax) return text;
     const end = Math.max(1, Math.floor((text.length * tokensMax) / tokens));
-    // Do not cut through a surrogate pair.
+    // Don't split a surrogate pair.
     return text.slice(0, isHighSurrogate(text.charCodeAt(end - 1)) ? end + 1 : end);
   });
 }

@@ -12,12 +12,12 @@ import { type RerankTexts, rerankTexts } from './rerank-texts.ts';
 import type { Reranker } from './reranker.ts';
 import { RerankerList } from './reranker-list.ts';
 
-/** Rerankers of the settings and of this host. */
+/** Rerankers from the settings, and local ones. */
 export interface Rerankers {
-  /** Reranker of searches: `rerank` of the settings; null if it is not set. */
+  /** Reranker for searches, from the setting `rerank`; null if it is not set. */
   readonly ofSearch: Reranker | null;
   readonly list: RerankerList;
-  /** Score texts for a request: choose a reranker, fall back to another one, meter. */
+  /** Score texts for a request: choose a reranker, fall back to another one, and meter the usage. */
   readonly rerank: RerankTexts;
   close(): Promise<void>;
 }
@@ -31,7 +31,7 @@ export interface RerankersContext {
   readonly meter: Meter;
 }
 
-/** @throws AppError `config_invalid` if two rerankers have one name */
+/** @throws AppError `config_invalid` if two rerankers have the same name */
 export async function openRerankers(context: RerankersContext): Promise<Rerankers> {
   const { config, threads, localModels, meter } = context;
   checkRerankSettings(config);
@@ -50,7 +50,7 @@ export async function openRerankers(context: RerankersContext): Promise<Reranker
   };
 }
 
-/** Check that each reranker has a name of its own. @throws AppError `config_invalid` */
+/** Check that reranker names are unique. @throws AppError `config_invalid` */
 export function checkRerankSettings(config: Pick<Config, 'rerank' | 'rerankers'>): void {
   const seen = new Set<string>();
   for (const { id } of settingsOf(config)) {
@@ -65,12 +65,12 @@ export function checkRerankSettings(config: Pick<Config, 'rerank' | 'rerankers'>
   }
 }
 
-/** List the settings, first the reranker of searches. */
+/** List the configured rerankers, starting with the one for searches. */
 function settingsOf({ rerank, rerankers }: Pick<Config, 'rerank' | 'rerankers'>): readonly RerankSettings[] {
   return rerank === null ? rerankers : [rerank, ...rerankers];
 }
 
-/** The client of vendors takes a while to load, and most installations have no reranker behind HTTP. */
+/** Load the vendor client on demand: it loads slowly, and most installations have no reranker over HTTP. */
 async function openReranker(
   settings: RerankSettings,
   { logger, embedding, localModels }: Pick<RerankersContext, 'logger' | 'embedding' | 'localModels'>,

@@ -12,25 +12,25 @@ export interface RerankCall {
   readonly apiKey: Secret | null;
   readonly query: string;
   readonly texts: readonly string[];
-  /** Refuse texts that are too long. Otherwise they are cut, which harms the ranking less than an error. */
+  /** True to refuse texts that are too long. By default they are truncated, which harms ranking less than an error. */
   readonly refusesLong: boolean;
 }
 
-/** Wire format of a kind of reranker: its requests and its answers. */
+/** Wire protocol of a reranker: its requests and responses. */
 export interface RerankProtocol {
-  /** Maximum number of texts in one call. */
+  /** Maximum number of texts per call. */
   readonly itemsMax: number;
   request(call: RerankCall): UpstreamRequest;
-  /** @returns the list of `{index, <scoreKey>}` in an answer, without checking its shape */
+  /** @returns list of `{index, <scoreKey>}` in a response, with unchecked shape */
   listOf(answer: unknown): unknown;
   readonly scoreKey: string;
-  /** Return the tokens that the vendor counted, or null if it reports none. */
+  /** Return the token count reported by the vendor, or null if it reports none. */
   tokensOf(answer: unknown, headers: UpstreamHeaders): number | null;
   faultOf(status: number, headers: UpstreamHeaders, body: Uint8Array, apiKey: Secret | null): UpstreamFault;
 }
 
 /**
- * `POST {base}/v2/rerank`. Every document is returned with a score unless `top_n` is set. It always cuts documents that
+ * `POST {base}/v2/rerank`. Returns every document with a score unless `top_n` is set. Always truncates documents that
  * are too long.
  */
 const cohere: RerankProtocol = {
@@ -43,7 +43,7 @@ const cohere: RerankProtocol = {
   faultOf: faultsOf(),
 };
 
-/** `POST {base}/rerank`. The vendor returns the documents too, unless the request switches that off. */
+/** `POST {base}/rerank`. Also returns the documents unless the request switches that off. */
 const jina: RerankProtocol = {
   ...cohere,
   request: ({ apiKey, model, query, texts, refusesLong }) =>
@@ -71,9 +71,9 @@ const voyage: RerankProtocol = {
   listOf: (answer) => field(answer, 'data'),
 };
 
-/** `POST {base}/rerank` of text-embeddings-inference, which serves one model; the answer is the bare list. */
+/** `POST {base}/rerank` of text-embeddings-inference, which serves a single model and returns just the list. */
 const tei: RerankProtocol = {
-  // Its default `max_client_batch_size`.
+  // Default of its `max_client_batch_size`.
   itemsMax: 32,
   request: ({ apiKey, query, texts, refusesLong }) =>
     postJson('/rerank', bearer(apiKey), {
@@ -100,11 +100,11 @@ function countOf(value: unknown): number | null {
 }
 
 /**
- * Read the scores of an answer, in the order of the texts.
+ * Parse the scores in a response, in the order of the texts.
  *
- * @param count number of texts that were sent
- * @returns `count` finite scores; most vendors give 0..1, and some give negative ones
- * @throws UpstreamFault `transient` if an index or a score is missing or wrong
+ * @param count number of texts in the request
+ * @returns `count` finite scores: 0..1 for most vendors, negative for some
+ * @throws UpstreamFault `transient` if an index or score is missing or invalid
  */
 export function scoresOf(protocol: RerankProtocol, answer: unknown, count: number): number[] {
   const list = protocol.listOf(answer);

@@ -14,13 +14,13 @@ import type { RerankerList } from './reranker-list.ts';
 
 export interface RerankRequest {
   readonly account: Account;
-  /** Name of the reranker. If absent, the first one of the settings. */
+  /** Name of the reranker; undefined for the first one in the settings. */
   readonly model: string | undefined;
   readonly query: string;
   readonly texts: readonly string[];
-  /** Cut each text to about this many tokens; null for the limit of the model. */
+  /** Length in tokens to truncate each text to, approximately; null for the limit of the model. */
   readonly tokensPerTextMax: number | null;
-  /** Refuse texts that are too long instead of cutting them. */
+  /** True to refuse texts that are too long instead of truncating them. */
   readonly refusesLong: boolean;
   readonly signal: AbortSignal;
 }
@@ -28,7 +28,7 @@ export interface RerankRequest {
 export interface RerankedTexts {
   /** Reranker that scored the texts. */
   readonly model: string;
-  /** Score of each text, in the order of the texts. */
+  /** Score per text, in the order of the texts. */
   readonly scores: readonly number[];
   readonly tokens: number;
 }
@@ -39,11 +39,11 @@ export interface RerankContext {
   readonly list: RerankerList;
   readonly counters: TokenCounters;
   readonly meter: Pick<Meter, 'reserve'>;
-  /** Time limit of a request, with its retries and its fallback. */
+  /** Time limit of a request, including its retries and fallback. */
   readonly deadlineMs: number;
 }
 
-/** Share of the remaining time for a reranker that another one can replace. */
+/** Share of the remaining time for a reranker that has a fallback. */
 const STAGE_SHARE = 0.5;
 const RETRIES_MAX = 2;
 
@@ -88,7 +88,7 @@ async function rerankInStages(
       return await rerankWith(context, request, reranker, deadline.leftMs() * (isLast ? 1 : STAGE_SHARE), deadline);
     } catch (error) {
       if (!(error instanceof AppError) || request.signal.aborted || stages.length === 1) throw error;
-      // The caller caused a refusal by the requested reranker, but not one by its fallback alone.
+      // Blame the caller for a refusal by the requested reranker, but not for one by its fallback.
       if (index === 0 && !isUnavailable(error)) throw error;
       failures.push(error);
     }

@@ -1,9 +1,9 @@
 import { z } from 'zod';
 
-/** Maximum number of documents in a request, as at Cohere, Jina and Voyage. */
+/** Maximum number of documents per request, as for Cohere, Jina and Voyage. */
 export const DOCUMENTS_MAX = 1_000;
 
-/** Document of a request: a text, or an object whose `text` is ranked. */
+/** Document given as an object with a `text` to rank. */
 const DocumentObject = z.record(z.string(), z.unknown());
 export type GivenDocument = string | z.output<typeof DocumentObject>;
 
@@ -24,7 +24,7 @@ const Documents = z
 
 const Count = z.int().min(1);
 
-/** Body of `POST /v1/rerank` and `/v2/rerank`: the fields of Cohere, Jina and Voyage. Others have no effect. */
+/** Body of `POST /v1/rerank` and `/v2/rerank`: the fields of Cohere, Jina and Voyage. Other fields are ignored. */
 export const RerankRequest = z
   .object({
     model: z.string().min(1).max(200).optional().describe('a reranker of GET /v1/models; by default the first one'),
@@ -52,7 +52,7 @@ export const RerankRequest = z
     if (body.top_k !== undefined && (body.top_n ?? body.top_k) !== body.top_k) fault('top_k', 'top_n');
     const { max_tokens_per_doc: tokens, max_doc_length: length } = body;
     if (length !== undefined && (tokens ?? length) !== length) fault('max_doc_length', 'max_tokens_per_doc');
-    // The list itself may be at fault, which is reported already.
+    // Skip if the list itself is invalid, which has already been reported.
     if (faultOf(body.documents) !== null) return;
     const empty = body.documents.findIndex((document) => textOf(document, body.rank_fields) === '');
     if (empty === -1) return;
@@ -67,7 +67,7 @@ const RankedDocument = {
   relevance_score: z.number().describe('0 to 1 with most rerankers; higher is better'),
 };
 
-/** Response in the shapes of Cohere and Jina (`results`) and of Voyage (`data`). */
+/** Response that combines the shapes of Cohere and Jina (`results`) and Voyage (`data`). */
 export const RerankResponse = z
   .object({
     id: z.string(),
@@ -85,7 +85,7 @@ export const RerankResponse = z
   .meta({ id: 'Reranking' });
 export type RerankResponse = z.output<typeof RerankResponse>;
 
-/** Return the text that is ranked; '' if the document has none. */
+/** Return the text to rank; '' if the document has none. */
 export function textOf(document: GivenDocument, fields: readonly string[] = ['text']): string {
   if (typeof document === 'string') return document;
   return fields.flatMap((field) => scalarOf(document[field])).join('\n');
@@ -96,7 +96,7 @@ function scalarOf(value: unknown): string[] {
   return typeof value === 'number' || typeof value === 'boolean' ? [String(value)] : [];
 }
 
-/** Find the first fault of a list of documents, or return null. */
+/** Find the first fault in a list of documents, or return null. */
 function faultOf(documents: unknown): { path: number[]; message: string } | null {
   if (!Array.isArray(documents)) return { path: [], message: 'must be a list of strings or of objects with a text' };
   if (documents.length === 0) return { path: [], message: 'must have at least one document' };

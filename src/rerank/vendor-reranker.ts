@@ -13,10 +13,10 @@ import { currentWork } from '../platform/work-context.ts';
 import { type RerankProtocol, rerankProtocolOf, scoresOf } from './protocols.ts';
 import type { Reranker, RerankScores, RerankTask } from './reranker.ts';
 
-/** Name of all rerankers in metrics. */
+/** Metrics label of all vendor rerankers. */
 const NAME = 'rerank';
 const REPLY_BYTES_MAX = 4 * 1024 * 1024;
-/** Calls of one organization that wait for a free slot. */
+/** Maximum number of waiting calls per organization. */
 const WAITING_OF_ONE_MAX = 1_000;
 
 interface VendorContext {
@@ -25,8 +25,8 @@ interface VendorContext {
 }
 
 /**
- * Reranker behind HTTP. One deadline spans all the calls of a task, and a circuit breaker spares tasks the wait for a
- * reranker that is down. Organizations take turns on its slots.
+ * Reranker over HTTP. One deadline spans all calls of a task. A circuit breaker fails fast while the reranker is down.
+ * Organizations take turns for its slots.
  */
 export class VendorReranker implements Reranker {
   readonly id: string;
@@ -115,14 +115,14 @@ export class VendorReranker implements Reranker {
     }
   }
 
-  /** Call once, and report the outcome to the breaker and the metrics. */
+  /** Call the vendor once, and report the outcome to the circuit breaker and the metrics. */
   async #attempt(batch: RerankTask, deadline: Deadline, signal: AbortSignal): Promise<RerankScores> {
     const permit = this.#breaker.enter();
     if (!permit) throw providerUnavailable(this.id, 'breaker_open', 'its last calls failed');
     const beganMs = performance.now();
     let outcome = 'abandoned';
     try {
-      // The limit of the call, not the deadline, ends a late one, so that it counts as a failure of the vendor.
+      // Use the remaining time as the call's own limit, so that a timeout counts as a failure of the vendor.
       const scores = await this.#exchange(batch, Math.max(1, deadline.leftMs()), signal);
       permit.succeeded();
       outcome = 'ok';
@@ -160,7 +160,7 @@ export class VendorReranker implements Reranker {
   }
 }
 
-/** Sum token counts; null if one of them is unknown. */
+/** Sum token counts. Return null if one of them is unknown. */
 function sumOf(counts: readonly (number | null)[]): number | null {
   return counts.reduce((sum, count) => (sum === null || count === null ? null : sum + count), 0);
 }

@@ -1,32 +1,32 @@
-/** Row of a resident table and its score. */
+/** Row of a resident table with its score. */
 export interface ScoredRow {
   readonly row: number;
   readonly score: number;
 }
 
-/** Rows that a search may find, by index: 1 for each that it may find. Null: all. */
+/** Filter on rows, by row number: 1 for each row that a search may return. Null: all rows. */
 export type Allowed = Uint8Array | null;
 
-/** Best rows of several tables. `first` is the common row number of the table's first row. */
+/** Best rows of several tables. `first` is the table's offset in the common row numbers. */
 export interface RowRange {
   readonly best: BestRows;
   readonly first: number;
 }
 
-/** The best of many rows, in a heap of bounded size. Its root is the worst row that it holds. */
+/** Top rows by score, in a min-heap of bounded size. */
 export class BestRows {
   /** Maximum number of rows to keep. */
   readonly limit: number;
   readonly #idOf: (row: number) => string;
   readonly #heap: ScoredRow[] = [];
 
-  /** @param idOf of two rows with equal score, the one with the smaller id is better */
+  /** @param idOf breaks ties: of two rows with equal score, the one with the smaller id is better */
   constructor(limit: number, idOf: (row: number) => string) {
     this.limit = limit;
     this.#idOf = idOf;
   }
 
-  /** Score that a row must reach to be taken. */
+  /** Minimum score for a row to be added. */
   get threshold(): number {
     return this.#heap.length < this.limit ? Number.NEGATIVE_INFINITY : (this.#heap[0] as ScoredRow).score;
   }

@@ -1,13 +1,13 @@
-/** Size of the first page. Each later page is as large as all pages before it together, up to the maximum. */
+/** Size of the first page. Each later page is as large as all previous pages together, up to the maximum. */
 const FIRST_PAGE_BYTES = 16 * 1024;
 const PAGE_BYTES = 128 * 1024;
 
-/** Byte strings, stored one after the other in pages. A long string has a page of its own. */
+/** Byte strings stored consecutively in pages. A long string gets its own page. */
 export class ByteStore {
   readonly #pages: Uint8Array[] = [];
-  /** Used bytes of the last page. */
+  /** Bytes used in the last page. */
   #used = 0;
-  /** Page, start in the page, and length of each string, by its number. */
+  /** Page, offset in the page, and length of each string, by string number. */
   #places = new Uint32Array(0);
   #size = 0;
   #pageBytes = 0;
@@ -16,7 +16,7 @@ export class ByteStore {
     return this.#pageBytes + this.#places.byteLength;
   }
 
-  /** Append a byte string. Its number is the next one, from 0. */
+  /** Append a byte string. It gets the next number, counting from 0. */
   add(bytes: Uint8Array): void {
     const isLong = bytes.length > FIRST_PAGE_BYTES;
     if (isLong) this.#openPage(bytes.length);
@@ -29,19 +29,19 @@ export class ByteStore {
     this.#used += bytes.length;
   }
 
-  /** Free bytes of the last page; -1 if there is no page, not even for an empty string. */
+  /** Free bytes in the last page; -1 if there is no page, so that even an empty string needs one. */
   get #left(): number {
     const page = this.#pages.at(-1);
     return page ? page.length - this.#used : -1;
   }
 
-  /** Return the bytes of the string with this number. Do not write to the view. */
+  /** Return the bytes of a string. Do not write to the view. */
   get(number: number): Uint8Array {
     const [page = 0, start = 0, length = 0] = this.#places.subarray(number * 3, number * 3 + 3);
     return (this.#pages[page] as Uint8Array).subarray(start, start + length);
   }
 
-  /** Overwrite the bytes of the string with this number by zeros. */
+  /** Overwrite the bytes of a string with zeros. */
   erase(number: number): void {
     this.get(number).fill(0);
     this.#places[number * 3 + 2] = 0;

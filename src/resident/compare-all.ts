@@ -12,7 +12,7 @@ export function compareAll(table: ResidentTable, { vector, terms }: Omit<RowQuer
   };
 }
 
-/** Compute the cosine similarity of a row to a vector: Float32Array [1024]. */
+/** Compute the cosine similarity of a row and a vector: Float32Array [1024]. */
 export function cosineOf(table: ResidentTable, row: number, vector: Float32Array): number {
   return cosinesOf(table, [row], vector)[0] as number;
 }

@@ -1,17 +1,17 @@
 import { grown } from './grow.ts';
 import { ScratchFile } from './vectors/scratch-file.ts';
 
-/** Bytes to collect before writing them. */
+/** Size of the write buffer. */
 const BUFFER_BYTES = 64 * 1024;
 
-/** Byte strings, stored one after the other in a scratch file. */
+/** Byte strings stored consecutively in a scratch file. */
 export class FileStore {
   readonly #file: ScratchFile;
   readonly #buffer = new Uint8Array(BUFFER_BYTES);
   #buffered = 0;
-  /** Position in the file at which the buffer will be written. */
+  /** File position at which the buffer will be written. */
   #written = 0;
-  /** Position and length of each string, by its number. */
+  /** Position and length of each string, by string number. */
   #positions = new Float64Array(0);
   #lengths = new Uint32Array(0);
   #size = 0;
@@ -24,7 +24,7 @@ export class FileStore {
     return BUFFER_BYTES + this.#positions.byteLength + this.#lengths.byteLength;
   }
 
-  /** Append a byte string. Its number is the next one, from 0. */
+  /** Append a byte string. It gets the next number, counting from 0. */
   add(bytes: Uint8Array): void {
     if (this.#buffered + bytes.length > BUFFER_BYTES) this.#flush();
     this.#positions = grown(this.#positions, this.#size + 1);
@@ -48,7 +48,7 @@ export class FileStore {
     return bytes;
   }
 
-  /** Overwrite the bytes of the string with this number by zeros. */
+  /** Overwrite the bytes of a string with zeros. */
   erase(number: number): void {
     const position = this.#positions[number] as number;
     const zeros = new Uint8Array(this.#lengths[number] as number);
@@ -57,7 +57,7 @@ export class FileStore {
     this.#lengths[number] = 0;
   }
 
-  /** Release file and memory. Do not use the object afterwards. */
+  /** Release the file and memory. Do not use the object afterwards. */
   release(): void {
     this.#file.close();
   }

@@ -1,11 +1,11 @@
 type Numbers = Uint8Array | Uint32Array | Int32Array | Float32Array | Float64Array;
 
-/** Length up to which an array doubles. The waste is small, and small tables need fewer steps. */
+/** Length up to which an array doubles: small tables then grow in fewer steps and waste little. */
 const DOUBLED_MAX = 8_192;
 
 /**
- * Return an array of at least `length` numbers that begins with those of `array`. A large array grows by at least a
- * quarter.
+ * Return an array of at least `length` numbers that starts with the contents of `array`. A large array grows by at
+ * least a quarter.
  */
 export function grown<A extends Numbers>(array: A, length: number): A {
   if (array.length >= length) return array;

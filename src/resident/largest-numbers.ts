@@ -1,4 +1,4 @@
-/** The largest of many numbers, in a heap. Its root is the smallest of them. */
+/** Largest of many numbers, in a min-heap of bounded size. */
 export class LargestNumbers {
   readonly #heap: Float64Array;
   #size = 0;
@@ -8,7 +8,7 @@ export class LargestNumbers {
     this.#heap = new Float64Array(limit);
   }
 
-  /** Number that another must exceed to be taken. */
+  /** Number that the next one must exceed to be added. */
   get smallest(): number {
     return this.#size < this.#heap.length ? Number.NEGATIVE_INFINITY : (this.#heap[0] as number);
   }

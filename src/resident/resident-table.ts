@@ -12,11 +12,11 @@ import type { SketchedBlocks } from './vectors/sketched-blocks.ts';
 import { SketchedVectors } from './vectors/sketched-vectors.ts';
 import type { TableVectors } from './vectors/table-vectors.ts';
 
-/** Estimated memory of one document id in both maps. */
+/** Estimated memory of one document id in both maps, in bytes. */
 const DOCUMENT_BYTES = 160;
 const decoder = new TextDecoder();
 
-/** Rows of one table in memory, in order of arrival. */
+/** Rows of one table in memory, in insertion order. */
 export class ResidentTable {
   readonly keywords = new KeywordRows();
   readonly vectors: TableVectors;
@@ -24,30 +24,30 @@ export class ResidentTable {
   readonly #passages: ByteStore | FileStore;
   readonly #documentIds: string[] = [];
   readonly #documentNumbers = new Map<string, number>();
-  /** Chunk ids, by row, that do not have the form `document_generation_index`. */
+  /** Chunk ids, by row, that don't have the form `document_generation_index`. */
   readonly #oddChunkIds = new Map<number, string>();
   #documents = new Uint32Array(0);
   #generations = new Float64Array(0);
   #chunkIndexes = new Int32Array(0);
-  /** By row: 1 if it is boilerplate. */
+  /** By row: 1 for boilerplate. */
   #boilerplate = new Uint8Array(0);
   /** By row: 1 until the row is removed. */
   #present = new Uint8Array(0);
-  /** Largest generation of a row that was added. */
+  /** Highest generation of any added row. */
   #lastGeneration = Number.NEGATIVE_INFINITY;
   #rows = 0;
   #removed = 0;
 
   /**
-   * @param scratchIn null makes a small table, all in memory. A directory makes a large table: its texts and most bits
-   *   of its vectors go to files there.
+   * @param scratchIn directory for the files of a large table: its texts and most bits of its vectors; null for a small
+   *   table
    */
   constructor(sketched: SketchedBlocks, scratchIn: string | null = null) {
     this.vectors = scratchIn === null ? new ExactVectors() : new SketchedVectors(sketched, scratchIn);
     this.#passages = scratchIn === null ? new ByteStore() : new FileStore(scratchIn);
   }
 
-  /** Number of rows, removed rows included. */
+  /** Number of rows, including removed ones. */
   get rowCount(): number {
     return this.#rows;
   }
@@ -70,7 +70,7 @@ export class ResidentTable {
     let [document, documentAt] = [0, -1];
     for (let at = from; at < to; at++) {
       const row = this.#rows++;
-      // Look up the document only when it changes: the chunks of one document usually follow each other.
+      // Look up the document only when it changes, since chunks of a document are usually adjacent.
       if (documentAt === -1 || !isSameText(batch.documentIds, documentAt, at)) {
         document = this.#documentNumber(decoder.decode(bytesAt(batch.documentIds, at)));
         documentAt = at;
@@ -90,7 +90,7 @@ export class ResidentTable {
     this.keywords.addAll(batch.tokens, from, to);
   }
 
-  /** Return the positions, in `keys`, of the keys that no present row has. */
+  /** Return the positions in `keys` of the keys that no present row has. */
   findUnknown({ generations, chunkIndexes }: RowKeys): Uint32Array {
     const wanted = new Set(Array.from(generations, Number));
     for (const generation of wanted) if (generation > this.#lastGeneration) wanted.delete(generation);
@@ -107,7 +107,7 @@ export class ResidentTable {
     return Uint32Array.from(unknown);
   }
 
-  /** Among the first `rows` rows, remove each whose key is not in `keys`, and erase its text. */
+  /** Remove those of the first `rows` rows whose key is not in `keys`, and erase their texts. */
   keepOnly(keys: RowKeys, rows: number): void {
     const kept = RowKeySet.of(keys);
     const removed: number[] = [];
@@ -124,7 +124,7 @@ export class ResidentTable {
     this.#removed += removed.length;
   }
 
-  /** Find the rows that a search may find. @param documentIds documents to search; null: all */
+  /** Find the rows that a search may return. @param documentIds documents to search; null for all */
   allowedRows(documentIds: readonly string[] | null): Allowed {
     if (documentIds === null) return this.#removed === 0 ? null : this.#present.subarray(0, this.#rows);
     const wanted = this.#numbersOf(documentIds);
@@ -135,7 +135,7 @@ export class ResidentTable {
     return allowed;
   }
 
-  /** List the rows that were not removed. */
+  /** List the rows that are not removed. */
   presentRows(): number[] {
     const present: number[] = [];
     for (let row = 0; row < this.#rows; row++) if (this.#present[row] === 1) present.push(row);
@@ -168,7 +168,7 @@ export class ResidentTable {
     return { text: decoder.decode(text), locator: decoder.decode(locator) };
   }
 
-  /** Release memory and files. The table must not be used afterwards. */
+  /** Release memory and files. Do not use the table afterwards. */
   release(): void {
     this.vectors.release();
     if (this.#passages instanceof FileStore) this.#passages.release();
@@ -178,7 +178,7 @@ export class ResidentTable {
     return `${this.documentIdOf(row)}_${this.#generations[row]}_${this.#chunkIndexes[row]}`;
   }
 
-  /** Mark the given documents. @returns 1 for each given document, by document number: Uint8Array [documents] */
+  /** Flag documents by number. @returns 1 for each given document: Uint8Array [documents] */
   #numbersOf(documentIds: readonly string[]): Uint8Array {
     const marked = new Uint8Array(this.#documentIds.length);
     for (const id of documentIds) {

@@ -1,7 +1,7 @@
 import { DedicatedThread } from '../platform/dedicated-thread.ts';
 import type { Operation, OperationName, Operations } from './protocol.ts';
 
-/** Thread that holds resident tables. It starts at once. It ends with `close` or after an error. */
+/** Thread that holds resident tables. It starts immediately, and ends with `close` or after an error. */
 export class ResidentThread {
   readonly #thread = new DedicatedThread<Operation>(new URL('./thread.ts', import.meta.url), 'resident indexes');
 

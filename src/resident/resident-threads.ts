@@ -5,13 +5,12 @@ import { ResidentThread } from './resident-thread.ts';
 const PLACED_MAX = 10_000;
 
 /**
- * Threads that hold copies of tables. Tables are assigned to them in turn. A table that is dropped and read again goes
- * to the same thread, which still has the memory of the first copy: the thread does not return freed memory to the
- * system.
+ * Threads that hold copies of tables, assigned in turn. A table that is dropped and read again returns to its thread,
+ * which still has the memory of the first copy: a thread doesn't return freed memory to the system.
  */
 export class ResidentThreads {
   readonly #threads: (ResidentThread | null)[];
-  /** Position of the thread of each table. */
+  /** Thread index of each table. */
   readonly #places = new LRUCache<string, number>({ max: PLACED_MAX });
   #next = 0;
 
@@ -20,7 +19,7 @@ export class ResidentThreads {
     this.#threads = Array.from({ length: count }, () => null);
   }
 
-  /** Return the thread for a table. Start a new thread in place of one that has ended. */
+  /** Return the thread of a table. Replace a thread that has ended. */
   of(name: string): ResidentThread {
     const at = this.#places.get(name) ?? this.#next++ % this.#threads.length;
     this.#places.set(name, at);
@@ -31,7 +30,7 @@ export class ResidentThreads {
     return thread;
   }
 
-  /** Start the thread of the first table, which takes some 100 ms. */
+  /** Start the first table's thread, which takes about 100 ms. */
   prepare(): void {
     this.#threads[0] ??= new ResidentThread();
   }

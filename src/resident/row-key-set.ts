@@ -1,13 +1,11 @@
 import type { RowKeys } from './protocol.ts';
 
-/** Number of chunk indexes in the bits of one number. */
+/** Number of chunk indexes per bit mask. */
 const MASKED_MAX = 32;
 
-/**
- * Set of row keys. Comparing a table of a million rows with it blocks the searching thread for some ten milliseconds.
- */
+/** Set of row keys. Comparing it with a table of a million rows blocks the thread for about ten milliseconds. */
 export class RowKeySet {
-  /** The first chunk indexes, by generation. */
+  /** Bit mask of the first chunk indexes, by generation. */
   readonly #masks = new Map<number, number>();
   readonly #others = new Map<number, Set<number>>();
 

@@ -5,12 +5,12 @@ import { ROWS_MAX } from './keywords/postings.ts';
 import type { KeywordLeg, KeywordQuery, LegQuery, LegRows, VectorQuery } from './protocol.ts';
 import type { ResidentTable } from './resident-table.ts';
 
-/** Table to search, and the rows that may be found. */
+/** Table to search, with the rows that may be returned. */
 interface Searched {
   readonly number: number;
   readonly table: ResidentTable;
   readonly allowed: Allowed;
-  /** Offset of the table in the common row numbers: its row `r` has the number `first + r`. */
+  /** Offset of the table in the common row numbers: row `r` has the number `first + r`. */
   readonly first: number;
 }
 
@@ -32,7 +32,7 @@ export function searchKeywords(
   return { rows: toLegRows(searched, best), misspelled, corrections };
 }
 
-/** Replace the terms of misspelled words by those of the corrections. Keep the weight of the group. */
+/** Replace the terms of misspelled words with their corrections. Keep the weight of each group. */
 function replaceTerms(groups: readonly WeightedTerms[], corrections: readonly Correction[]): readonly WeightedTerms[] {
   if (corrections.length === 0) return groups;
   const present = new Set(groups.flatMap(({ terms }) => terms));
@@ -58,7 +58,7 @@ export function searchVectors(
   return toLegRows(searched, best);
 }
 
-/** Look up the tables, and number their rows as one sequence. @throws Error if a table was dropped */
+/** Look up the tables, and number their rows consecutively. @throws Error if a table was dropped */
 function openTables(resident: ReadonlyMap<number, ResidentTable>, { tables, documentIds }: LegQuery): Searched[] {
   return tables.map((number, at) => {
     const table = resident.get(number);

@@ -1,4 +1,4 @@
-/** Entry point of the thread that holds resident tables. It answers one call after the other. */
+/** Entry point of the thread that holds resident tables. It handles calls one at a time. */
 import { setImmediate } from 'node:timers/promises';
 import { parentPort } from 'node:worker_threads';
 import { messageOf, type ThreadCall, type ThreadReply } from '../platform/dedicated-thread.ts';
@@ -8,7 +8,7 @@ import { ResidentTable } from './resident-table.ts';
 import { searchKeywords, searchVectors } from './search-tables.ts';
 import { SketchedBlocks } from './vectors/sketched-blocks.ts';
 
-/** Number of rows to add at a time. This takes some milliseconds, and the thread answers other calls in between. */
+/** Number of rows to add at a time, a few milliseconds' work. The thread handles other calls in between. */
 const ROWS_AT_ONCE = 64;
 
 const port = parentPort as NonNullable<typeof parentPort>;

@@ -8,24 +8,24 @@ import { termsOf } from '../language/words.ts';
 import { type Alternatives, expandTerms, findAlternatives } from './synonyms/expand-terms.ts';
 import type { SearchedIndex } from './synonyms/synonym-cache.ts';
 
-/** Terms that the keyword leg looks for. */
+/** Query terms for the keyword leg. */
 export interface AnalysedQuery {
   /** Likely language; null for English or unknown. */
   readonly language: StemmedLanguage | null;
-  /** True if the built-in model embeds the query by the terms that the index has for it. */
+  /** True if the built-in model embeds the query from the terms that the index uses. */
   readonly isModelled: boolean;
-  /** Analysed terms in the order of the query. */
+  /** Analysed terms in query order. */
   readonly sequence: readonly string[];
-  /** The same terms, each once, with their weights. */
+  /** The same terms without repeats, with their weights. */
   readonly terms: readonly WeightedTerms[];
-  /** Terms that replace `terms` in a table, by its name: with other forms and the synonyms of its bucket. */
+  /** Terms that replace `terms` in a table, by table name: they include other forms and the bucket's synonyms. */
   readonly ownTerms: ReadonlyMap<string, readonly WeightedTerms[]>;
-  /** Phrases of the query that have other forms, or synonyms in one of the buckets. */
+  /** Phrases of the query with other forms, or with synonyms in one of the buckets. */
   readonly alternatives: readonly Alternatives[];
 }
 
 /**
- * Analyse a query, and expand its terms by other forms of its codes and verbs, by stems of other languages, and by the
+ * Analyse a query, and expand its terms by other forms of codes and verbs, by stems of other languages, and by the
  * synonyms of each bucket.
  */
 export function analyseQuery(query: string, indexes: readonly SearchedIndex[]): AnalysedQuery {

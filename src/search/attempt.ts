@@ -15,19 +15,19 @@ import type { SearchRequest } from './schema.ts';
 import { type Found, searchIndex } from './search-index.ts';
 import type { SearchedIndex, SynonymCache } from './synonyms/synonym-cache.ts';
 
-/** Largest number of attempts at a search whose index keeps changing. */
+/** Maximum number of attempts at a search whose index keeps changing. */
 const TRIES_MAX = 3;
 
 export interface AttemptContext {
   readonly sql: Sql;
   readonly chunks: ChunkIndex;
-  /** Copies of document facts in memory; null to ask PostgreSQL. */
+  /** In-memory copies of document facts; null to ask PostgreSQL. */
   readonly documents: DocumentCopies | null;
   readonly embedder: Embedder;
   readonly synonyms: SynonymCache;
 }
 
-/** A search of one or several buckets. */
+/** Search of one or several buckets. */
 export interface SearchInput {
   readonly context: AttemptContext;
   readonly caller: Caller;
@@ -35,16 +35,16 @@ export interface SearchInput {
   /** Number of chunks to find. */
   readonly wanted: number;
   readonly signal: AbortSignal | undefined;
-  /** Condition on documents that no filter can express. Only PostgreSQL can test it. */
+  /** Condition on documents that only PostgreSQL can test, since no filter can express it. */
   readonly condition?: DocumentCondition | undefined;
 }
 
 /**
- * Search the indexes of a target, one pass per latent space. Search again if an index changed meanwhile, with at most
- * three attempts in all: visible chunks may have moved to a newer version of the table or to another table.
+ * Search the indexes of a target, one pass per latent space. If an index changed meanwhile, search again, at most three
+ * times in all: visible chunks may have moved to a newer version of the table or to another table.
  *
- * @param readTarget reads the present versions of the indexes
- * @returns the target of the returned results, and what each pass found
+ * @param readTarget reads the current versions of the indexes
+ * @returns target of the returned results, and the findings of each pass
  */
 export async function searchTarget(
   input: SearchInput,
@@ -68,7 +68,7 @@ export async function searchTarget(
   }
 }
 
-/** Return a function that embeds the query for a latent space, once per space. */
+/** Return a function that embeds the query once per latent space. */
 function queryEmbedder({ context, caller, request, signal }: SearchInput) {
   const bySpace = new Map<string, Promise<QueryVector>>();
   return (indexes: readonly SearchedIndex[]): Promise<QueryVector> => {
@@ -111,8 +111,7 @@ function documentsFor({ context, caller }: SearchInput, { copy }: SearchTarget, 
 }
 
 /**
- * Group buckets by the latent space of their vectors. Put buckets without vectors into the first group that has
- * vectors.
+ * Group buckets by the latent space of their vectors. Buckets without vectors join the first group that has vectors.
  */
 function groupBySpace(indexes: readonly SearchedIndex[]): SearchedIndex[][] {
   const spaceOf = ({ indexTable }: SearchedIndex) => indexTable?.origin?.space;

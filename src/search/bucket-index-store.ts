@@ -7,7 +7,7 @@ import type { Sql, SqlFragment } from '../platform/postgres.ts';
 import { changesSince, type DocumentChanges, toChanges } from './documents/copy-store.ts';
 import type { Snapshot } from './documents/snapshot.ts';
 
-/** A bucket and its index table; the table is null if nothing was ever written to it. */
+/** Bucket with its index table; the table is null if nothing was ever indexed. */
 export interface BucketIndex {
   readonly bucketId: string;
   readonly indexTable: IndexTable | null;
@@ -16,7 +16,7 @@ export interface BucketIndex {
 }
 
 /**
- * Find a bucket by id or name, with its index table. A search needs nothing else to begin.
+ * Find a bucket by id or name, with its index table. A search needs nothing else to start.
  *
  * @throws AppError `bucket_not_found` (404)
  */
@@ -24,18 +24,18 @@ export async function findBucketIndex(sql: Sql, caller: BucketUser, bucketRef: s
   return toBucketIndex(await selectBucketIndex(sql, caller, bucketRef, sql`false AS hides`));
 }
 
-/** Index of a bucket, from the view of a caller. */
+/** Bucket's index as seen by a caller. */
 export interface CallersIndex {
   readonly index: BucketIndex;
-  /** True if the bucket holds documents that the caller may not see. */
+  /** True if the bucket contains documents that the caller may not see. */
   readonly isHiding: boolean;
-  /** Changes of its documents; null if they were not requested. */
+  /** Changes of the bucket's documents; null if not requested. */
   readonly changes: DocumentChanges | null;
 }
 
 /**
- * Find a bucket as `findBucketIndex` does. At the same moment, read if it holds documents that the caller may not see,
- * and the changes of its documents.
+ * Find a bucket like `findBucketIndex`. In the same statement, read whether it contains documents that the caller may
+ * not see, and the changes of its documents.
  *
  * @param since snapshot after which to read changes; null to read none
  * @throws AppError `bucket_not_found` (404)
@@ -67,9 +67,9 @@ async function selectBucketIndex(sql: Sql, caller: BucketUser, bucketRef: string
 }
 
 /**
- * Find buckets by id or name, with their index tables, in the order of their names. Return each bucket once.
+ * Find buckets by id or name, with their index tables, ordered by name and without repeats.
  *
- * @throws AppError `bucket_not_found` (404) for the first that is missing
+ * @throws AppError `bucket_not_found` (404) for the first missing one
  */
 export async function findBucketIndexes(sql: Sql, caller: BucketUser, refs: readonly string[]): Promise<BucketIndex[]> {
   const wanted = sql.array([...refs]);
@@ -86,13 +86,13 @@ export async function findBucketIndexes(sql: Sql, caller: BucketUser, refs: read
   return [...byId.values()];
 }
 
-/** Return the columns of `bucketsWithIndexes` that `toBucketIndex` reads. */
+/** Return the columns of `bucketsWithIndexes` for `toBucketIndex`. */
 function indexColumns(sql: Sql): SqlFragment {
   return sql`
     buckets.id, coalesce(table_name, index_tables.bucket_id) AS name, version, model, revision, space, leg_weights, edit_id`;
 }
 
-/** Return a FROM clause of buckets, with their index tables and, if they have any, their synonyms. */
+/** Return a FROM clause of buckets, joined with their index tables and any synonyms. */
 function bucketsWithIndexes(sql: Sql): SqlFragment {
   return sql`
     buckets LEFT JOIN index_tables ON index_tables.bucket_id = buckets.id

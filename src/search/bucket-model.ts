@@ -7,7 +7,7 @@ import type { Backends } from '../embedding/backends.ts';
 import { findBucketOrigin, listBucketModels, selectBucketOrigins } from '../index/index-store.ts';
 import type { Sql } from '../platform/postgres.ts';
 
-/** A bucket with the model of its vectors. */
+/** Bucket with the model of its vectors. */
 export const BucketDetails = BucketView.extend({
   embedding: z
     .object({
@@ -25,7 +25,7 @@ export const BucketDetails = BucketView.extend({
 export type BucketDetails = z.output<typeof BucketDetails>;
 
 /**
- * Read a bucket by id or name, with the model of its vectors and the caller's view of it.
+ * Read a bucket by id or name, as the caller sees it, with the model of its vectors.
  *
  * @throws AppError `bucket_not_found` (404)
  */
@@ -43,7 +43,7 @@ export async function getBucketDetails(sql: Sql, caller: Caller, ref: string): P
   };
 }
 
-/** A bucket in a list, with the model of its vectors. */
+/** Bucket in a list, with the model of its vectors. */
 export const ListedBucket = BucketView.extend({
   embedding: z
     .object({ model: z.string(), space: z.string() })
@@ -52,7 +52,7 @@ export const ListedBucket = BucketView.extend({
 }).meta({ id: 'ListedBucket' });
 export type ListedBucket = z.output<typeof ListedBucket>;
 
-/** List the buckets of an organization by name, a page at a time, with the model of each. */
+/** List the buckets of an organization by name with their models, one page at a time. */
 export async function listBucketsWithModels(
   sql: Sql,
   caller: Caller,
@@ -67,12 +67,12 @@ export async function listBucketsWithModels(
   });
 }
 
-/** Maximum number of buckets that one warning names. */
+/** Maximum number of buckets named in one warning. */
 const NAMED_BUCKETS_MAX = 20;
 
 /**
- * Describe the buckets that keep another model than the routing of their organization chooses, each with the number of
- * chunks that the caller may find and the command that moves it.
+ * Describe the buckets whose model differs from the organization's routing. For each, give the number of chunks that
+ * the caller may find and the command that moves it.
  */
 export async function warnOfOtherModels(
   { sql, backends }: { sql: Sql; backends: Backends },

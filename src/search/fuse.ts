@@ -2,78 +2,78 @@ import type { LegWeights } from '../index/index-store.ts';
 
 /** Rank constant of reciprocal rank fusion: Cormack, Clarke and Büttcher, SIGIR 2009. */
 const RRF_K = 60;
-/** Factor of a clear lead of BM25 scores. Measured in docs/search-quality.md. */
+/** BM25 score ratio that counts as a clear lead. Measured in docs/search-quality.md. */
 const CLEAR_LEAD = 1.5;
-/** Relative error of BM25 scores, which are sums of 32-bit numbers. */
+/** Relative error of BM25 scores, which are sums of 32-bit floats. */
 const SCORE_ERROR = 1e-5;
 
 /**
  * Rule for fusing the legs of a search.
  *
  * - `ranks`: weighted reciprocal ranks.
- * - `clear_leads`: the same, but vectors cannot move a chunk ahead of one whose BM25 score is at least `CLEAR_LEAD`
- *   times its own.
- * - `scores`: weighted sum of BM25 scores, in terms of the best one, and of cosines, in terms of the best one above
- *   the background of the query.
+ * - `clear_leads`: the same, but vectors can't move a chunk ahead of one whose BM25 score is at least `CLEAR_LEAD`
+ *   times as high.
+ * - `scores`: weighted sum of BM25 scores relative to the best, and of cosines above the query's background, relative
+ *   to the best.
  */
 export interface Fusion {
   readonly weights: LegWeights;
   readonly rule: 'ranks' | 'clear_leads' | 'scores';
 }
 
-/** Chunk that a leg found, with its BM25 score or cosine. */
+/** Chunk found by a leg, with its BM25 score or cosine. */
 export interface LegHit {
   readonly id: string;
   readonly score: number;
 }
 
-/** Hits of each leg, best first, without repeats; empty if a leg found nothing or was not searched. */
+/** Hits of each leg, best first, without repeats; empty if a leg found nothing or did not run. */
 export interface Rankings {
   readonly keyword: readonly LegHit[];
-  /** Ids of hits whose vectors are not made yet. Where scores are fused, their words count for both legs. */
+  /** Ids of hits whose vectors are not computed yet. In score fusion, their BM25 score counts for both legs. */
   readonly withoutVectors?: ReadonlySet<string>;
   readonly vector: readonly LegHit[];
-  /** Mean cosine of the query to unrelated texts; null if unknown, so that the lowest cosine of the leg counts. */
+  /** Mean cosine of the query to unrelated texts; null if unknown: the lowest cosine of the leg is used. */
   readonly background?: number | null;
 }
 
 export interface FusedHit {
   readonly id: string;
-  /** Score divided by that of a hit that is first in every leg of this mode: 0..1. Hits are in its order. */
+  /** Score relative to a hit that is first in every searched leg: 0..1. Hits are sorted by it. */
   readonly score: number;
   /**
-   * Weighted sum of 1 / (60 + rank). If a clear lead keeps this hit before another one, it is at least the sum of that
-   * hit.
+   * Weighted sum of 1 / (60 + rank). If a clear lead keeps this hit ahead of another one, it is at least that hit's
+   * sum.
    */
   readonly rrf: number;
-  /** Rank in the leg, from 1; null if the leg did not find it. */
+  /** Rank in the leg, from 1; null if the leg didn't find the hit. */
   readonly keywordRank: number | null;
   readonly vectorRank: number | null;
-  /** Part of the leg in `rrf`, or in `score` if scores are fused. */
+  /** Contribution of the leg to `rrf`, or to `score` in score fusion. */
   readonly keywordPart: number;
   readonly vectorPart: number;
 }
 
 /**
- * Return the weights for a kind of embedding model. A semantic model finds what keywords cannot: its scores count more
- * than those of keywords, and its ranks the same. A lexical model uses the same words as BM25 with less detail: it
- * orders hits of close BM25 scores, and finds chunks where BM25 finds none. Measured in docs/search-quality.md.
+ * Return the leg weights for a kind of embedding model. A semantic model finds what keywords can't: its scores weigh
+ * more than BM25 scores, and its ranks the same. A lexical model uses the same words as BM25 in less detail: it orders
+ * hits of similar BM25 scores, and finds chunks where BM25 finds none. Measured in docs/search-quality.md.
  */
 export function weightsFor(kind: 'lexical' | 'semantic', rule: 'ranks' | 'scores' = 'scores'): LegWeights {
   if (kind === 'lexical') return { keyword: 1, vector: 0.1 };
   return { keyword: 1, vector: rule === 'scores' ? 1.5 : 1 };
 }
 
-/** Weights with the built-in model for a query of which the index has terms that the model does not know. */
+/** Weights for the built-in model if the query has terms that the index contains but the model doesn't know. */
 export const WEIGHTS_OF_UNKNOWN_TERMS: LegWeights = { keyword: 1, vector: 0.01 };
 
 /**
- * Return how to fuse the legs for a kind of embedding model. With a lexical model, a clear lead in BM25 scores stays:
- * the model sees the same words as BM25, so it has no reason to contradict. An example is the only text with a rare
- * code. With a semantic model, the scores tell more than the ranks: a chunk far above all others stays there.
+ * Choose the fusion rule for a kind of embedding model. With a lexical model, preserve a clear lead in BM25 scores,
+ * such as that of the only text with a rare code: the model sees the same words, so it has no reason to contradict.
+ * With a semantic model, fuse scores, which say more than ranks: a chunk far ahead of all others stays there.
  *
  * @param tuned weights of the bucket; by default those of the kind
- * @param options.showsScores false if the bucket hides documents, so that BM25 scores must not be seen in the results
+ * @param options.showsScores false if the bucket hides documents, so that results must not reveal BM25 scores
  */
 export function fusionFor(
   kind: 'lexical' | 'semantic',
@@ -88,9 +88,7 @@ export function fusionFor(
   return { weights, rule: weights.keyword > 0 ? 'clear_leads' : 'ranks' };
 }
 
-/**
- * Fuse rankings, best first; ties by rank in the keyword leg, then in the vector leg. A single leg keeps its order.
- */
+/** Fuse rankings, best first. Break ties by keyword rank, then by vector rank. A single leg keeps its order. */
 export function fuseRankings(
   rankings: Rankings,
   { weights, rule }: Fusion,
@@ -117,12 +115,12 @@ export function fuseRankings(
     const score = partsOf === null ? rrf / best : keywordPart + vectorPart;
     return { id, score, rrf, keywordRank: rank.keyword, vectorRank: rank.vector, keywordPart, vectorPart };
   });
-  // The sort is stable, and the map holds the keyword leg first, each leg in its order.
+  // The sort is stable, and the map lists the keyword leg first, each leg in its order.
   hits.sort((a, b) => b.score - a.score);
   return rule === 'clear_leads' ? keepClearLeads(hits, keyword) : hits;
 }
 
-/** Make a function that returns the parts of both legs in the score of a hit. The highest possible sum is 1. */
+/** Return a function that computes the contributions of both legs to a hit's score. Their sum is at most 1. */
 function scoreParts(
   { keyword, vector, withoutVectors, background = null }: Rankings,
   weights: LegWeights,
@@ -143,14 +141,14 @@ function scoreParts(
   };
 }
 
-/** Return where a score is between two others, from 0 to 1; 1 if these are equal. */
+/** Return the relative position of a score between `low` and `high`, at least 0; 1 if they are equal. */
 function shareOf(score: number, low: number, high: number): number {
   return high > low ? Math.max(0, (score - low) / (high - low)) : 1;
 }
 
 /**
  * Move hits with a clear lead ahead of the first hit that they lead, and give them its score. A hit that the keyword
- * leg did not find counts like the last one that it found.
+ * leg didn't find counts like the leg's last hit.
  */
 function keepClearLeads(hits: readonly FusedHit[], keyword: readonly LegHit[]): FusedHit[] {
   const byId = new Map(hits.map((hit) => [hit.id, hit]));
@@ -171,7 +169,7 @@ function keepClearLeads(hits: readonly FusedHit[], keyword: readonly LegHit[]): 
   return [...ordered.values()];
 }
 
-/** Compute the part of a fused score that comes from the rank in one leg. */
+/** Compute the contribution of a leg's rank to a fused score. */
 function contributionOf(weight: number, rank: number | null): number {
   return rank === null ? 0 : weight / (RRF_K + rank);
 }

@@ -8,7 +8,7 @@ import { linkResults } from './results/link-results.ts';
 import { SearchRequest, TOP_K_MAX } from './schema.ts';
 import { type SearchContext, searchBucket } from './search.ts';
 
-/** Types of our filters by the comparison operators of Dify's external knowledge API. */
+/** Our filter type for each comparison operator of Dify's external knowledge API. */
 const COMPARISONS = {
   is: 'eq',
   '=': 'eq',
@@ -34,7 +34,7 @@ const OPERATORS = Object.keys(COMPARISONS) as (keyof typeof COMPARISONS)[];
 const value = z.union([z.string(), z.number(), z.array(z.string())]);
 
 const name = z.string().min(1).max(64);
-/** Condition on metadata. `name` is a list in older versions of Dify. */
+/** Condition on metadata. Older versions of Dify send `name` as a list. */
 const MetadataCondition = z.object({
   name: z.union([name, z.array(name).min(1)]),
   comparison_operator: z.enum(OPERATORS),
@@ -76,9 +76,9 @@ export const KnowledgeReply = z
 export type KnowledgeReply = z.output<typeof KnowledgeReply>;
 
 /**
- * Search a bucket, with request and response in the shape of Dify's external knowledge API.
+ * Search a bucket with request and response in the format of Dify's external knowledge API.
  *
- * @throws AppError as `searchBucket` does, and 400 for a condition that no document can match
+ * @throws AppError as `searchBucket`, and 400 for a condition that no document can match
  */
 export async function searchKnowledge(
   context: SearchContext,
@@ -114,7 +114,7 @@ function metadataOf({ document_id, chunk_index, citation, metadata }: Result) {
   };
 }
 
-/** Translate the conditions on metadata into a filter. @throws AppError `invalid_request` (400) */
+/** Convert metadata conditions to a filter. @throws AppError `invalid_request` (400) */
 function filterOf({ metadata_condition: given }: KnowledgeRequest): Filter | undefined {
   if (!given || given.conditions.length === 0) return undefined;
   const filters = given.conditions.map((condition, at) => {

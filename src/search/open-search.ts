@@ -30,27 +30,27 @@ import type { SearchRecorder } from './search-recorder.ts';
 import { SynonymCache } from './synonyms/synonym-cache.ts';
 
 /**
- * A small index is rewritten after a pause in deletions. A large one is rewritten once for all deletions of ten
- * minutes.
+ * Schedule for erasing deleted text: a small index after a pause in deletions, a large one once per ten minutes of
+ * deletions.
  */
 const DELETED_TEXT: DeletedTextAge = { pauseMs: 10_000, smallChunks: 10_000, ageMs: 600_000 };
 
-/** The search index: reading, writing and maintenance. */
+/** Search index: reading, writing and maintenance. */
 export interface Search extends SearchContext {
   /** Tables of all engines. */
   readonly chunks: ChunkIndex;
-  /** Tables of LanceDB. */
+  /** LanceDB tables. */
   readonly lance: LanceIndex;
-  /** Tables on Milvus; null if none is configured. */
+  /** Milvus tables; null if Milvus is not configured. */
   readonly milvus: MilvusIndex | null;
   readonly index: IndexWriter;
   readonly removal: IndexRemoval;
   readonly chores: (everyMs: number) => readonly Chore[];
   /**
-   * Load the modules that the first search or write needs, which takes some 200 ms, and check the version of Milvus.
-   * Servers and workers call this at their start.
+   * Load the modules that the first search or write needs (about 200 ms), and check the Milvus version. Servers and
+   * workers call this at startup.
    *
-   * @throws AppError `index_engine_unsupported` for a Milvus that is too old
+   * @throws AppError `index_engine_unsupported` if Milvus is too old
    */
   prepare(): Promise<void>;
   close(): Promise<void>;
@@ -67,7 +67,7 @@ export async function openSearch(context: {
   readonly embedding: Pick<Embedding, 'embedder'>;
   readonly rerankers: Pick<Rerankers, 'ofSearch'>;
   readonly queryShares: FairGate;
-  /** Recorder of the searches that callers ask for. */
+  /** Recorder of searches by callers. */
   readonly recorder: SearchRecorder;
 }): Promise<Search> {
   const { config, keyRing, sql, direct, objects, logger, metrics, embedding, queryShares, recorder } = context;

@@ -8,9 +8,9 @@ import type { AnalysedQuery } from './analyse-query.ts';
 import { type Fusion, fusionFor, WEIGHTS_OF_UNKNOWN_TERMS } from './fuse.ts';
 import type { SearchRequest } from './schema.ts';
 
-/** Outcome of embedding a query. */
+/** Result of embedding a query. */
 export interface QueryVector {
-  /** Null if the query needs no embedding, or could not be embedded; in that case, a warning gives the reason. */
+  /** Null if the query needs no embedding or couldn't be embedded; in the latter case a warning gives the reason. */
   readonly embedded: EmbeddedTexts | null;
   readonly warnings: readonly string[];
 }
@@ -24,8 +24,8 @@ export interface PreparedQuery {
 }
 
 /**
- * Decide which legs to search. If the query vector is missing or belongs to another space than the bucket's vectors,
- * search only the keyword leg and add a line to `warnings`.
+ * Decide which legs to search. If the query vector is missing or in another space than the bucket's vectors, search
+ * only the keyword leg and add a warning.
  *
  * @param table index of the bucket; null if there is none yet
  * @param options.showsScores false if the bucket hides documents from the caller
@@ -45,12 +45,12 @@ export function prepareQuery(
     const warning = `the bucket's vectors (${origin.space}) cannot be compared with ${embedded.model} (${embedded.space}); searched by keyword only`;
     return { mode: 'keyword', vector: null, fusion, warnings: [...warnings, warning] };
   }
-  // The lexical vector of a query of stop words or punctuation carries no meaning.
+  // The lexical vector of a query of stop words or punctuation is meaningless.
   const vector = terms.length === 0 && embedded.kind === 'lexical' ? null : embedded.vectors;
   return { mode: request.mode, vector, fusion, warnings };
 }
 
-/** Codes of errors after which a search continues without the query vector instead of failing. */
+/** Error codes after which a search continues without the query vector instead of failing. */
 const DEGRADING_CODES = new Set([
   'provider_unavailable',
   'upstream_rejected',
@@ -60,7 +60,7 @@ const DEGRADING_CODES = new Set([
   'not_comparable',
 ]);
 
-/** Return true for a text without a letter, a digit or a pictogram. */
+/** Return true for a text without a letter, digit or pictogram. */
 export function isPunctuation(query: string): boolean {
   return !/[\p{L}\p{N}\p{M}\p{So}]/u.test(query);
 }
@@ -68,7 +68,7 @@ export function isPunctuation(query: string): boolean {
 /**
  * Embed a query with the model of the bucket's vectors, if its mode needs a vector.
  *
- * @throws AppError for faults that a search without the vector would have, too
+ * @throws AppError for errors that a search without the vector would also meet
  */
 export async function embedQuery(
   embedder: Embedder,
@@ -77,7 +77,7 @@ export async function embedQuery(
   origin: VectorOrigin | null,
   signal: AbortSignal | undefined,
 ): Promise<QueryVector> {
-  // Punctuation has no keywords, and its vector has no meaning with any model.
+  // Punctuation has no keywords, and its vector is meaningless with any model.
   if (request.mode === 'keyword' || isPunctuation(request.query)) return { embedded: null, warnings: [] };
   const account = { orgId: caller.orgId, plan: caller.plan, actor: caller.actor };
   try {
@@ -100,7 +100,7 @@ export async function embedQuery(
   }
 }
 
-/** Embed a query, or as much of its start as the model takes: 8,000 Korean characters can be more than 8,192 tokens. */
+/** Embed a query, truncated to what the model accepts: 8,000 Korean characters can exceed 8,192 tokens. */
 async function embedStart(
   query: string,
   embed: (query: string) => Promise<EmbeddedTexts>,

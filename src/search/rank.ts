@@ -7,46 +7,43 @@ import type { RelevanceFields } from './relevance/schema.ts';
 import { explainLegs, type FusedRanks } from './results/explain-results.ts';
 import type { SearchRequest, SearchResult } from './schema.ts';
 
-/** Candidates of both legs of a search, best first. */
+/** Candidates of both legs, best first. */
 export interface Legs {
   readonly keyword: readonly Candidate[];
   readonly vector: readonly Candidate[];
 }
 
-/** Chunks that the legs of a search found, and those of their documents that the caller may see now. */
+/** Chunks found by the legs, and those of their documents that the caller may see now. */
 export interface Candidates extends Legs {
   readonly live: ReadonlyMap<string, LiveDocument>;
-  /** Ids of the buckets that hold documents which the caller may not see. */
+  /** Ids of the buckets that contain documents hidden from the caller. */
   readonly hiding: ReadonlySet<string>;
 }
 
-/**
- * Factor of the scores of boilerplate. With it, the best boilerplate chunk ranks about as low as the sixtieth other
- * chunk.
- */
+/** Score factor for boilerplate. It puts the best boilerplate chunk at about the rank of the sixtieth other chunk. */
 const BOILERPLATE_SHARE = 0.5;
 
-/** A visible chunk with its scores. */
+/** Visible chunk with its scores. */
 export interface RankedChunk extends Candidate {
   readonly document: LiveDocument;
   readonly score: number;
   readonly rrf: number;
-  /** Factor of both scores: below 1 for boilerplate. */
+  /** Factor of both scores; below 1 for boilerplate. */
   readonly share: number;
   readonly bm25: number | null;
   readonly cosine: number | null;
   readonly ranks: FusedRanks;
 }
 
-/** A visible chunk with its scores, text and locator, and the details of its document. */
+/** Visible chunk with its scores, text and locator, and the details of its document. */
 export type FoundChunk = RankedChunk & Passage & { readonly details: DocumentDetails };
 
 /** Chunk with its estimated relevance. */
 export type JudgedChunk = FoundChunk & RelevanceFields;
 
 /**
- * Return true if a found document has another active generation by now, and no chunk of that generation was found. The
- * active generation can have the lower number: of two concurrent jobs, the first to begin may be the last to finish.
+ * Return true if a found document now has another active generation of which no chunk was found. The active generation
+ * can have the lower number: of two concurrent jobs, the first to start may be the last to finish.
  */
 export function hasStaleDocument({ keyword, vector, live }: Pick<Candidates, 'keyword' | 'vector' | 'live'>): boolean {
   const isOld = ({ documentId, generation }: Candidate) => {

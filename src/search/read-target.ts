@@ -6,14 +6,14 @@ import type { DocumentCopies } from './documents/document-copies.ts';
 import type { DocumentCopy } from './documents/document-copy.ts';
 import type { SearchedIndex, SynonymCache } from './synonyms/synonym-cache.ts';
 
-/** The indexes that a search reads, as PostgreSQL knows them when the search begins. */
+/** Indexes to search, as recorded in PostgreSQL when the search begins. */
 export interface SearchTarget {
   readonly indexes: readonly SearchedIndex[];
-  /** Collection to search; null for the whole buckets. */
+  /** Collection to search; null for whole buckets. */
   readonly collectionId: string | null;
-  /** Ids of the buckets that hold documents which the caller may not see. */
+  /** Ids of the buckets that contain documents hidden from the caller. */
   readonly hiding: ReadonlySet<string>;
-  /** Copy of the documents, as new as the target, if there is one bucket; null to ask PostgreSQL. */
+  /** Copy of the documents at the target's snapshot, for a single bucket; null to ask PostgreSQL. */
   readonly copy: DocumentCopy | null;
 }
 
@@ -24,7 +24,7 @@ interface TargetContext {
 }
 
 /**
- * Read the index of one bucket. The same query brings the copy of its documents up to date.
+ * Read the index of one bucket. The same query updates the copy of its documents.
  *
  * @throws AppError `bucket_not_found`, `collection_not_found` (404)
  */
@@ -39,7 +39,7 @@ export async function readBucketTarget(
   const { index, isHiding, changes } = await findIndexForCaller(sql, caller, bucketRef, since);
   const { bucketId } = index;
   documents?.note(caller.orgId, bucketRef, bucketId);
-  // Another bucket may have the name by now.
+  // Another bucket may have this name now.
   const isOfBucket = copy?.bucketId === bucketId && since !== null && changes !== null;
   const isCurrent = isOfBucket && copy.follow(since, changes);
   if (isOfBucket && !isCurrent) documents?.drop(copy);

@@ -5,7 +5,7 @@ import type { PreparedQuery, QueryVector } from './prepare-query.ts';
 import type { FoundChunk } from './rank.ts';
 import { backgroundOf, type CosineBackground, meanCosineOf } from './relevance/background.ts';
 
-/** Search whose results to judge. */
+/** Search whose results are judged. */
 interface JudgedSearch {
   readonly documents: LiveDocuments;
   readonly query: Pick<AnalysedQuery, 'sequence'>;
@@ -13,8 +13,8 @@ interface JudgedSearch {
 }
 
 /**
- * Find the facts for judging the results of a query: a sample of the rows, compared with the query, and the background
- * of its vector, if a semantic model made it.
+ * Gather the data for judging the results of a query: a sample of rows compared with the query, and the background of
+ * its vector if a semantic model computed it.
  *
  * @param reader null if there are no rows
  */
@@ -33,10 +33,10 @@ export async function sampleBackground(
 }
 
 /**
- * Compute the cosines of chunks that only the keyword leg found, by the id of the chunk. Without them, the estimate
- * would depend on the number of candidates. Chunks of documents without vectors have none.
+ * Compute the cosines of chunks that only the keyword leg found, by chunk id. Without them, the estimate would depend
+ * on the number of candidates. Chunks of documents without vectors have none.
  *
- * @param query.background null if no semantic model made the vector
+ * @param query.background null unless a semantic model computed the vector
  */
 export async function readCosines(
   reader: ChunkReader | null,
@@ -50,7 +50,7 @@ export async function readCosines(
   return new Map(lacking.map(({ chunkId }, at) => [chunkId, cosines[at] as number]));
 }
 
-/** Leave out rows of documents that the caller may not see, if the buckets hide any. */
+/** Remove the rows of documents that the caller may not see, if the buckets hide any. */
 async function visibleOf(
   { documents, hiding }: JudgedSearch,
   sample: readonly ComparedRow[],

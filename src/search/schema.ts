@@ -8,10 +8,10 @@ import { Explanation } from './results/explanation.ts';
 import { Highlight } from './results/highlight.ts';
 
 export const TOP_K_MAX = 100;
-/** Maximum number of buckets of one search. */
+/** Maximum number of buckets per search. */
 export const BUCKETS_MAX = 100;
 
-/** `POST /v2/buckets/{bucket}/search`. */
+/** Body of `POST /v2/buckets/{bucket}/search`. */
 export const SearchRequest = z.object({
   query: z.string().min(1, 'must not be empty').max(8000),
   top_k: z.int().min(1).max(TOP_K_MAX).default(10),

@@ -8,7 +8,7 @@ import { citePlaces } from './results/cite-place.ts';
 import type { CorrectedWord } from './results/describe-corrections.ts';
 import type { SearchRequest, SearchResult } from './schema.ts';
 
-/** Result with the bucket that it was found in. */
+/** Result with the id of its bucket. */
 export type BucketResult = SearchResult & { readonly bucket_id: string };
 
 export interface BucketsResult {
@@ -27,9 +27,9 @@ export interface BucketsResult {
 type BucketChunk = JudgedChunk & { readonly space: string | null };
 
 /**
- * Search several buckets as one. One pass searches all buckets of a latent space: it ranks their chunks together, by
- * BM25 score and by cosine similarity. The time therefore hardly depends on the number of buckets. Results of several
- * spaces are fused again. BM25 weighs a word by its frequency within a bucket, so scores of buckets with different
+ * Search several buckets as one. One pass searches all buckets of a latent space, and ranks their chunks together by
+ * BM25 score and cosine similarity, so the time hardly depends on the number of buckets. Results of different spaces
+ * are fused in a second step. BM25 weighs a word by its frequency within a bucket, so scores of buckets with different
  * subjects are only roughly comparable.
  *
  * @throws AppError `bucket_not_found` (404)
@@ -68,7 +68,7 @@ export async function searchBuckets(
 }
 
 /**
- * Fuse chunks of several spaces, best first. Chunks of one space are already fused, with more candidates.
+ * Fuse chunks of several spaces, best first. Chunks of one space are already fused, from more candidates.
  *
  * @param kinds kinds of the query's models; empty if it has no vector
  */
@@ -86,7 +86,7 @@ function fuseChunks(
   };
   const weights = weightsFor(kinds.includes('semantic') ? 'semantic' : 'lexical', 'ranks');
   const searched = kinds.length === 0 ? 'keyword' : mode;
-  // Scores of different indexes cannot be compared.
+  // Scores of different indexes aren't comparable, so fuse by ranks.
   return fuseRankings(rankings, { weights, rule: 'ranks' }, searched)
     .slice(0, topK)
     .map((hit) => {
@@ -95,7 +95,7 @@ function fuseChunks(
     });
 }
 
-/** List the chunks that have a score, best first. */
+/** Rank the chunks that have a score, best first. */
 function ranking(chunks: readonly BucketChunk[], scoreOf: (chunk: BucketChunk) => number | null): LegHit[] {
   return chunks
     .flatMap((chunk) => {
@@ -105,7 +105,7 @@ function ranking(chunks: readonly BucketChunk[], scoreOf: (chunk: BucketChunk) =
     .sort((a, b) => b.score - a.score || (a.id < b.id ? -1 : 1));
 }
 
-/** Merge rankings whose scores cannot be compared: the first of each, then the second of each. */
+/** Merge rankings with incomparable scores: the first of each, then the second of each, and so on. */
 function interleave(rankings: readonly (readonly LegHit[])[]): LegHit[] {
   const longest = Math.max(0, ...rankings.map(({ length }) => length));
   return Array.from({ length: longest }, (_, place) => rankings.flatMap((hits) => hits[place] ?? [])).flat();

@@ -15,27 +15,27 @@ import { readBest } from './results/read-best.ts';
 import { readCosines, sampleBackground } from './sample-background.ts';
 import type { SearchRequest } from './schema.ts';
 
-/** Candidates that each leg of a hybrid search fetches first. */
+/** Initial number of candidates per leg in a hybrid search. */
 const CANDIDATES_MIN = 60;
-/** Candidates that a search with one leg fetches first. It needs fewer, since no fusion changes their order. */
+/** Initial number of candidates in a search with one leg. It needs fewer, since no fusion reorders them. */
 const SINGLE_CANDIDATES_MIN = 20;
-/** Largest number of candidates that a leg fetches. A search reaches it if the caller may see few of them. */
+/** Maximum number of candidates per leg, reached if the caller may see few of them. */
 const CANDIDATES_MAX = 3_200;
-/** Factor by which a leg fetches more candidates when too few of them are visible. */
+/** Growth factor of the number of candidates while too few are visible. */
 const WIDENING = 4;
 /**
- * Part of the candidates, 1 in this many, below which the visible documents are listed at once if they are in memory.
- * Without it, a caller in one of a thousand groups waits 8 times as long as one who sees everything.
+ * Visible share of the candidates, one in this many, below which the visible documents are listed at once if they are
+ * in memory. Otherwise, a caller in one of a thousand groups waits 8 times as long as one who sees everything.
  */
 const SPARSE = 16;
 const NOT_ALL = 'not every match could be looked at, so some results may be missing; narrow the search by a filter';
 /**
- * Largest number of documents that a search lists for the index. The list has the documents that the filter selects. If
- * `CANDIDATES_MAX` candidates were not enough, it has all documents that the caller may see.
+ * Maximum number of documents to list for the index: those that the filter selects, or, if `CANDIDATES_MAX` candidates
+ * were not enough, all that the caller may see.
  */
 const LISTED_DOCUMENTS_MAX = 10_000;
 
-/** Search of the indexes of one or several buckets, whose vectors share a latent space. */
+/** Search of the indexes of buckets whose vectors share a latent space. */
 export interface IndexSearch {
   readonly chunks: ChunkIndex;
   readonly documents: LiveDocuments;
@@ -44,7 +44,7 @@ export interface IndexSearch {
   readonly query: AnalysedQuery;
   /** Number of chunks to find. */
   readonly wanted: number;
-  /** Ids of the buckets that hold documents which the caller may not see. */
+  /** Ids of the buckets that contain documents hidden from the caller. */
   readonly hiding: ReadonlySet<string>;
 }
 
@@ -53,17 +53,17 @@ export interface Found {
   readonly warnings: readonly string[];
   /** At most `wanted` chunks, best first. */
   readonly chunks: readonly JudgedChunk[];
-  /** True if a found document has another active generation now, and no chunk of that generation was found. */
+  /** True if a found document now has another active generation of which no chunk was found. */
   readonly isStale: boolean;
   readonly corrected: readonly CorrectedWord[];
-  /** All terms that the keyword leg looks for. */
+  /** All terms of the keyword leg. */
   readonly terms: ReadonlySet<string>;
 }
 
 /**
  * Search each table once, at the given version or a newer one.
  *
- * @param indexTables the tables of the buckets
+ * @param indexTables tables of the buckets
  * @throws ReaderGone if the search must be repeated
  */
 export function searchIndex(
@@ -81,7 +81,7 @@ async function searchTables(
   embedding: Promise<QueryVector>,
 ): Promise<Found> {
   const { request, query, hiding } = search;
-  // A correction would reveal a word of the index, perhaps one of a hidden document.
+  // A correction reveals a word of the index, possibly one of a hidden document.
   const spelled = request.correct && hiding.size === 0 ? spelledWords(request.query) : [];
   const reader = await search.chunks.open(indexTables, { ownTerms: query.ownTerms, spelled });
   const preparing = awaitLater(
@@ -114,7 +114,7 @@ async function searchTables(
   };
 }
 
-/** Describe the tables of one pass. Use the tuned weights of a bucket only if the pass searches no other bucket. */
+/** Describe the tables of one pass. Tuned weights apply only if the pass searches a single bucket. */
 function describeTables(tables: readonly IndexTable[]): Pick<IndexTable, 'origin' | 'weights'> {
   return { origin: originOf(tables), weights: tables.length === 1 ? (tables[0]?.weights ?? null) : null };
 }
@@ -133,7 +133,7 @@ interface Best {
 const NOTHING: Best = { chunks: [], isStale: false, warnings: [] };
 
 /**
- * Search both legs, drop the chunks that the caller may not see, and fuse the others; fetch more candidates as needed.
+ * Search both legs, drop the chunks that the caller may not see, and fuse the rest. Fetch more candidates as needed.
  */
 async function findBest(
   reader: ChunkReader,
@@ -146,13 +146,13 @@ async function findBest(
   const isRestricted = isFiltered(scope) || scope.collectionId !== null;
   let documentIds = isRestricted ? await documents.list(LISTED_DOCUMENTS_MAX) : null;
   let isListed = isRestricted;
-  /** True if filter and collection select too many documents to list. The candidates are filtered instead. */
+  /** True if filter and collection select too many documents to list, so that candidates are filtered instead. */
   const isWide = isRestricted && documentIds === null;
   let limit = request.mode === 'hybrid' ? limitMin : Math.max(SINGLE_CANDIDATES_MIN, wanted * 2);
   if (isWide) limit = limitMin * WIDENING;
   for (;;) {
     if (documentIds?.length === 0) return NOTHING;
-    // Ask for one row beyond the limit. It shows whether the leg has more rows, and whether the limit cuts a tie.
+    // Ask for one extra row, which shows whether the leg has more rows and whether the limit cuts a tie.
     const rows = await searchLegs(reader, search, preparing, { limit: limit + 1, documentIds });
     const isExhausted = rows.keyword.length <= limit && rows.vector.length <= limit;
     const live = await documents.find(documentIdsOf(rows));
@@ -167,12 +167,12 @@ async function findBest(
       warnings: [],
     };
     if (isExhausted || (limit === CANDIDATES_MAX && documentIds !== null)) return best;
-    // After a wide filter, each leg needs as many candidates as if only the selected documents had been searched.
+    // With a wide filter, each leg needs as many candidates as if only the selected documents had been searched.
     const isFull = !isWide || (isFilled(rows.keyword, legs.keyword) && isFilled(rows.vector, legs.vector));
     // A boilerplate chunk ranks about as low as the sixtieth other chunk. Fetch enough candidates for better chunks to
-    // come before it.
+    // precede it.
     if (chunks.length >= wanted && isFull && (limit >= limitMin || !hasBoilerplate(legs))) return best;
-    // The caller may see almost none of the matches: search the visible documents only.
+    // The caller may see almost none of the matches, so search only the visible documents.
     const isSparse = documents.isInMemory && live.size * SPARSE < documentIdsOf(rows).length;
     if (!isListed && (isSparse || limit === CANDIDATES_MAX)) {
       isListed = true;
@@ -204,8 +204,8 @@ function documentIdsOf({ keyword, vector }: Legs): string[] {
 }
 
 /**
- * Take the rows within the limit. If the limit cuts a tie, leave out the whole tie: LanceDB returns other rows of a tie
- * in each query, so a wider search decides about them. The widest search takes the rows as they are.
+ * Truncate rows to the limit. If the limit cuts a tie, drop the whole tie: LanceDB returns different rows of a tie in
+ * each query, so leave them to a wider search. The widest search keeps the rows as they are.
  */
 function withinLimit(rows: readonly Candidate[], limit: number): readonly Candidate[] {
   const beyond = rows[limit];
@@ -214,8 +214,8 @@ function withinLimit(rows: readonly Candidate[], limit: number): readonly Candid
 }
 
 /**
- * Search both legs at once. In hybrid and keyword mode, the keyword leg does not wait for the query vector. In vector
- * mode it runs only if there is no usable vector.
+ * Search both legs concurrently. In hybrid and keyword mode, the keyword leg doesn't wait for the query vector. In
+ * vector mode it runs only if there is no usable vector.
  */
 async function searchLegs(
   reader: ChunkReader,

@@ -2,28 +2,28 @@ import type { Caller } from '../access/caller.ts';
 import type { Relevance } from './relevance/schema.ts';
 import type { SearchRequest } from './schema.ts';
 
-/** Kinds of callers that a record of a search tells apart. It never has who asked. */
+/** Kinds of callers in the records of searches. A record never says who asked. */
 export const ASKERS = ['person', 'key', 'client', 'messenger', 'assistant'] as const;
 export type Asker = (typeof ASKERS)[number];
 
-/** Answered search, as it reports itself. */
+/** Completed search, as reported to the recorder. */
 export interface Searched extends Pick<SearchRequest, 'query' | 'mode'> {
   readonly bucketIds: readonly string[];
-  /** Time at which it began, of `performance.now()`. */
+  /** Start time by `performance.now()`. */
   readonly beganMs: number;
   readonly results: number;
   readonly relevance: Relevance;
-  /** Kind of caller, if the caller does not tell it. */
+  /** Kind of caller, if the caller object doesn't tell. */
   readonly askedBy?: Asker;
 }
 
-/** Port by which a search reports itself. It never fails and never waits. */
+/** Port for reporting searches. It never fails and never waits. */
 export interface SearchRecorder {
-  /** @returns the id under which the search is kept; null if the organization keeps no queries */
+  /** @returns the id of the logged search; null if the organization keeps no queries */
   record(caller: Caller, searched: Searched): string | null;
 }
 
-/** Make the recorder of searches that an answer asks for. */
+/** Wrap a recorder for searches on behalf of an answer. */
 export function askedByAssistant(recorder: SearchRecorder | null): SearchRecorder | null {
   return recorder && { record: (caller, searched) => recorder.record(caller, { ...searched, askedBy: 'assistant' }) };
 }

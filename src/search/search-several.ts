@@ -11,7 +11,7 @@ import { BUCKETS_MAX, SearchRequest, SearchResponse, SearchResult } from './sche
 import type { SearchContext } from './search.ts';
 import { searchBuckets } from './search-buckets.ts';
 
-/** Fields of `POST /v2/search`: those of a search of one bucket, without its collection. */
+/** Body of `POST /v2/search`: that of a search of one bucket, without the collection. */
 export const SeveralRequest = SearchRequest.omit({ collection: true }).extend({
   buckets: z.array(BucketRef).min(1).max(BUCKETS_MAX),
 });
@@ -25,7 +25,7 @@ export const SeveralResponse = SearchResponse.omit({ bucket_id: true })
     results: z.array(SeveralResult),
   })
   .meta({ id: 'SeveralSearchResults' });
-/** Response of a search for documents in several buckets. */
+/** Response of a document search in several buckets. */
 export const SeveralDocuments = SeveralResponse.extend({
   group_by: z.literal('document'),
   results: z.array(
@@ -38,8 +38,7 @@ export const SeveralDocuments = SeveralResponse.extend({
 export type SeveralResponse = z.output<typeof SeveralResponse>;
 
 /**
- * Search several buckets as one, as `searchBuckets` does, with the reranker and the threshold of a search of one
- * bucket.
+ * Search several buckets like `searchBuckets`, with the reranking and the threshold of a search of one bucket.
  *
  * @throws AppError `bucket_not_found` (404)
  */

@@ -18,15 +18,15 @@ import type { SearchRecorder } from './search-recorder.ts';
 export interface SearchContext extends AttemptContext {
   readonly reranker: Reranker | null;
   readonly links: ResultLinks;
-  /** Recorder of searches; null for searches that nobody asked for. */
+  /** Recorder of searches; null for internal searches. */
   readonly log: SearchRecorder | null;
-  /** Shares of the organizations in the connections to PostgreSQL. */
+  /** Each organization's share of the connections to PostgreSQL. */
   readonly queryShares: FairGate;
 }
 
 /**
  * Find the chunks of a bucket that answer a query, best first: BM25 over the analysed text and cosine similarity in the
- * latent space, fused by weighted reciprocal rank. PostgreSQL decides which chunks the caller may see. With `rerank`
+ * latent space, fused by weighted reciprocal rank. PostgreSQL decides which chunks the caller may see. With `rerank`,
  * the reranker scores the best `max(top_k, rerank_top_k)` chunks, and the best `min(top_k, rerank_top_k)` by that score
  * are returned.
  *

@@ -22,11 +22,11 @@ export interface WantedFile {
   readonly fileId: string;
   readonly attributes?: Attributes | null | undefined;
   readonly chunking?: ChunkingStrategy | undefined;
-  /** Field of the request that names the file. */
+  /** Request field that names the file. */
   readonly param: string;
 }
 
-/** Wanted file with the parts of its document. */
+/** Wanted file, with the data for its document. */
 interface Planned {
   readonly wanted: WantedFile;
   readonly file: FileRow;
@@ -38,9 +38,9 @@ interface Planned {
 const PURPOSES: ReadonlySet<string> = new Set(['assistants', 'user_data']);
 
 /**
- * Add files to a vector store: each becomes a document, which shares the bytes of the file, and an ingest job. A file
- * that is in the store with the same attributes and chunks stays as it is, unless it failed. Otherwise the new document
- * takes the place of the old one.
+ * Add files to a vector store: each becomes an ingest job and a document that shares the bytes of the file. A file that
+ * is already in the store with the same attributes and chunking is kept, unless it failed. Otherwise the new document
+ * replaces the old one.
  *
  * @param bucket locked until the transaction ends
  * @returns ids of the documents
@@ -54,7 +54,7 @@ export async function attachFiles(
   bucket: BucketView,
   wanted: readonly WantedFile[],
 ): Promise<string[]> {
-  // Searches show the text of the files, which only the scope `embed` reads.
+  // Searches return the text of files, which otherwise needs the scope `embed`.
   for (const scope of ['documents:write', 'embed'] as const) requireScope(caller, scope);
   const distinct = distinctFiles(wanted);
   await lockStoreFiles(tx, bucket.id);
@@ -81,12 +81,12 @@ export async function attachFiles(
   });
 }
 
-/** Let workers begin with added files. */
+/** Notify workers of added files. */
 export function beginIngest({ notifier, logger }: Pick<VectorStoreContext, 'notifier' | 'logger'>): Promise<void> {
   return notifyIngestWorkers(notifier, logger);
 }
 
-/** Leave out repeated files. @throws AppError 400 for a file that is named with different attributes or chunks */
+/** Remove repeated files. @throws AppError 400 for a file that is listed with different attributes or chunking */
 function distinctFiles(wanted: readonly WantedFile[]): WantedFile[] {
   const byId = new Map<string, WantedFile>();
   for (const each of wanted) {

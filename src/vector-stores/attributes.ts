@@ -6,8 +6,8 @@ const ATTRIBUTES_MAX = 16;
 export type Attributes = Readonly<Record<string, string | number | boolean>>;
 
 /**
- * Attributes of a file, as a client sends them. They are the user metadata of the document, so its rules apply as well:
- * for keys, and for the size of all attributes together.
+ * File attributes as sent by a client. They are stored as user metadata of the document, whose rules for keys and for
+ * total size apply.
  */
 export const AttributesInput = z
   .record(z.string(), z.union([z.string(), z.number(), z.boolean()]))
@@ -24,18 +24,18 @@ export const AttributesInput = z
     description: 'user metadata of the document; `scope` is its department',
   });
 
-/** Attributes in an answer. */
+/** Attributes in a response. */
 export const AttributesView = z.record(z.string(), z.union([z.string(), z.number(), z.boolean()]));
 
-/** Select the numbers and booleans, whose types metadata does not keep. */
+/** Select the numbers and booleans, whose types metadata doesn't preserve. */
 export function scalarsOf(attributes: Attributes): Attributes {
   return Object.fromEntries(Object.entries(attributes).filter(([, value]) => typeof value !== 'string'));
 }
 
 /**
  * Restore the types of attributes.
- * @param metadata present values as text, which an edit of the document may have changed
- * @param scalars numbers and booleans at the time when the attributes were set
+ * @param metadata current values as text, possibly changed by an edit of the document
+ * @param scalars numbers and booleans as they were set
  */
 export function attributesOf(metadata: Readonly<Record<string, string>>, scalars: Attributes): Attributes {
   return Object.fromEntries(
@@ -46,7 +46,7 @@ export function attributesOf(metadata: Readonly<Record<string, string>>, scalars
   );
 }
 
-/** Make the change of metadata that replaces all attributes. Keys of the service stay. */
+/** Build the metadata edit that replaces all attributes. Keep the reserved keys. */
 export function replacingEdit(
   metadata: Readonly<Record<string, string>>,
   attributes: Attributes,

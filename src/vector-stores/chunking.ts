@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { completeOptions, IngestFields, type IngestOptions } from '../documents/schema.ts';
 
-/** Bounds of OpenAI's API (openapi.yaml of openai/openai-openapi, August 2026). */
+/** Limits of OpenAI's API (openapi.yaml of openai/openai-openapi, August 2026). */
 const TOKENS_MIN = 100;
 const TOKENS_MAX = 4096;
 
@@ -10,7 +10,7 @@ const StaticChunking = z.object({
   chunk_overlap_tokens: z.int().min(0).describe('at most half of max_chunk_size_tokens'),
 });
 
-/** Chunking strategy in a request. `auto` stands for the defaults of uploads. */
+/** Chunking strategy in a request. `auto` means the defaults of uploads. */
 export const ChunkingStrategy = z.discriminatedUnion('type', [
   z.object({ type: z.literal('auto') }),
   z.object({
@@ -23,7 +23,7 @@ export const ChunkingStrategy = z.discriminatedUnion('type', [
 ]);
 export type ChunkingStrategy = z.output<typeof ChunkingStrategy>;
 
-/** Chunking strategy in an answer: the one that was used. */
+/** Chunking strategy in a response: the one that was used. */
 export const UsedChunking = z.object({
   type: z.literal('static'),
   static: z.object({ max_chunk_size_tokens: z.int(), chunk_overlap_tokens: z.int() }),

@@ -10,7 +10,7 @@ export interface VectorStoreContext {
   readonly sql: Sql;
   readonly notifier: JobNotifier;
   readonly logger: Logger;
-  /** Plans, which limit the storage of an organization. */
+  /** Plans, which set the storage quotas of organizations. */
   readonly plans: Config['plans'];
   readonly edits: EditContext;
   readonly reading: ReadingContext;

@@ -5,12 +5,12 @@ import { lockBucket } from '../documents/store.ts';
 import type { Sql } from '../platform/postgres.ts';
 import { type ExpiredStore, findExpiredStore, selectExpiredStores } from './vector-stores-store.ts';
 
-/** Days for which an expired vector store is listed after its files are gone. */
+/** Days for which an expired vector store is still listed without its files. */
 const KEPT_DAYS = 30;
 const STORES_AT_ONCE = 100;
 const ACTOR = 'service:expiry';
 
-/** Remove the files of expired vector stores, and the stores themselves that expired long ago. */
+/** Delete the files of expired vector stores, and stores that expired long ago. */
 export async function expireStores(sql: Sql, signal: AbortSignal): Promise<void> {
   for (const store of await selectExpiredStores(sql, KEPT_DAYS, STORES_AT_ONCE)) {
     signal.throwIfAborted();
@@ -20,7 +20,7 @@ export async function expireStores(sql: Sql, signal: AbortSignal): Promise<void>
 
 async function expire(tx: Sql, { id, orgId }: ExpiredStore): Promise<void> {
   const bucket = await lockBucket(tx, orgId, id);
-  // A search or an upload may have come between.
+  // A search or an upload may have renewed the store meanwhile.
   const store = await findExpiredStore(tx, KEPT_DAYS, id);
   if (store === null) return;
   await emptyBucket(tx, orgId, id);

@@ -1,6 +1,6 @@
 import type { Sql } from '../platform/postgres.ts';
 
-/** Files that were added to a vector store together. */
+/** Files that were added to a vector store in one request. */
 export interface FileBatch {
   readonly id: string;
   readonly documentIds: readonly string[];
@@ -32,7 +32,7 @@ export async function markBatchCancelled(tx: Sql, id: string): Promise<void> {
   await tx`UPDATE vector_store_batches SET cancelled_at = coalesce(cancelled_at, now()) WHERE id = ${id}`;
 }
 
-/** Forget batches of all organizations that were made longer than `days` ago. Their files stay. */
+/** Delete batches of all organizations created more than `days` ago. Their files stay. */
 export async function deleteOldBatches(sql: Sql, days: number): Promise<void> {
   await sql`DELETE FROM vector_store_batches WHERE created_at < now() - ${days} * interval '1 day'`;
 }

@@ -80,7 +80,7 @@ export async function listBatchFiles(
 }
 
 /**
- * Cancel the files of a batch that are not finished. Nothing changes if all of them are.
+ * Cancel the unfinished files of a batch. Do nothing if all files are finished.
  * @throws AppError `bucket_not_found`, `file_batch_not_found` (404)
  */
 export async function cancelFileBatch(

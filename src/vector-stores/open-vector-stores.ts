@@ -5,7 +5,7 @@ import { expireStores } from './expire-stores.ts';
 import { deleteOldBatches } from './file-batches-store.ts';
 import { deleteOldIdentities } from './store-files-store.ts';
 
-/** Days for which a batch of files can be read. */
+/** Days for which a batch of files can be retrieved. */
 const BATCH_DAYS = 30;
 
 /** Vector stores in the shape of OpenAI's API. */

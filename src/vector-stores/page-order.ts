@@ -1,17 +1,17 @@
 import type { Sql, SqlFragment } from '../platform/postgres.ts';
 import type { PageQuery } from './schema.ts';
 
-/** Order of a page in SQL, and the way to put its rows into the order of the query. */
+/** SQL order of a page, and how to restore the order of the query. */
 export interface PageOrder {
-  /** Condition on the ids of the page, and the clauses after all conditions. */
+  /** Condition on the page's ids, and the clauses that follow all conditions. */
   readonly condition: SqlFragment;
   readonly clauses: SqlFragment;
-  /** True if the rows come in the opposite order: those before an id are read from that id on. */
+  /** True if the rows arrive reversed: the page before an id is read backwards from it. */
   readonly isReversed: boolean;
 }
 
 /**
- * Read one row more than the limit of a query, by ids, which sort by their time of creation.
+ * Build the clauses that read a page by ids, which sort by creation time: one row more than the query's limit.
  * @param id column of the ids
  */
 export function pageOrder(sql: Sql, id: SqlFragment, { order, limit, after, before }: PageQuery): PageOrder {

@@ -15,7 +15,7 @@ const ID_CHARS_MAX = 128;
 const Time = z.int().describe('Unix time in seconds');
 const Id = storableText(ID_CHARS_MAX).min(1);
 
-/** Query of a page of a list. */
+/** Pagination query of a list. */
 export const PageQuery = z.object({
   limit: textInteger(z.int().min(1).max(100).default(20)),
   order: Order,

@@ -13,7 +13,7 @@ import { requireLive } from './vector-stores.ts';
 const RESULTS_MAX = 50;
 const query = SearchRequest.shape.query;
 
-/** `POST /v1/vector_stores/{bucket}/search`: a search in the shape of OpenAI's vector stores. */
+/** Body of `POST /v1/vector_stores/{bucket}/search`: a search in the shape of OpenAI's vector stores. */
 export const VectorStoreSearchRequest = z.object({
   query: z
     .union([query, z.array(query).min(1).max(10)])
@@ -61,10 +61,10 @@ type Result = SearchResponse['results'][number];
 const NOT_REWRITTEN = 'rewrite_query has no effect, since the service does not rewrite queries';
 
 /**
- * Search as in `/v2`, with request and response in OpenAI's shape. One item is one chunk.
+ * Search as in `/v2`, with request and response in OpenAI's shape. Each item is one chunk.
  *
- * @returns the page, and separately `warnings`, for which it has no field
- * @throws AppError `vector_store_expired` (400), and as `searchBucket` does
+ * @returns page, and the `warnings`, for which it has no field
+ * @throws AppError `vector_store_expired` (400), and the errors of `searchBucket`
  */
 export async function searchVectorStore(
   context: SearchContext,
@@ -100,7 +100,7 @@ function searchOf({ reranker }: SearchContext, request: VectorStoreSearchRequest
   return { ...SearchRequest.parse({ query: text, top_k, highlights, rerank }), filter, score_threshold };
 }
 
-/** Order the results of several searches by score. A chunk that several have found is one result. */
+/** Merge the results of several searches by score. A chunk found by several searches is one result. */
 function bestOf(found: readonly Result[]): Result[] {
   const sorted = found.toSorted((a, b) => b.score - a.score);
   const ids = new Set<string>();

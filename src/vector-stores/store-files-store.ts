@@ -9,9 +9,9 @@ import { pageOrder } from './page-order.ts';
 import type { FileState, StoreFilesQuery } from './schema.ts';
 import { fileState } from './vector-stores-store.ts';
 
-/** Document as a file of a vector store. */
+/** Document in the role of a file of a vector store. */
 export interface StoreFile {
-  /** Id for clients: that of the file that it was made from, else that of the document. */
+  /** Client-facing id: that of the original file, or else that of the document. */
   readonly id: string;
   readonly documentId: string;
   readonly state: FileState;
@@ -25,12 +25,12 @@ export interface StoreFile {
 
 type Row = Record<string, unknown>;
 
-/** Serialise the additions of files to a vector store until the transaction ends. */
+/** Serialise additions of files to a vector store until the transaction ends. */
 export async function lockStoreFiles(tx: Sql, bucketId: string): Promise<void> {
   await tx`SELECT pg_advisory_xact_lock(hashtextextended(${`${bucketId}/files`}, 0))`;
 }
 
-/** Find a file of a bucket that the caller may see, by its own id or that of its document. */
+/** Find a file of a bucket that the caller may see, by its own id or its document's id. */
 export async function selectStoreFile(
   sql: Sql,
   caller: Caller,
@@ -44,7 +44,7 @@ export async function selectStoreFile(
   return row ? toFile(row) : null;
 }
 
-/** Read a file that the caller has just added, even if the caller may not see it from now on. */
+/** Read a file that the caller has just added, even if its access policy now hides it from the caller. */
 export async function selectAddedFile(tx: Sql, orgId: string, documentId: string): Promise<StoreFile> {
   const [row] = await tx`
     SELECT ${columns(tx)} FROM documents LEFT JOIN vector_store_files own ON own.document_id = documents.id
@@ -52,12 +52,12 @@ export async function selectAddedFile(tx: Sql, orgId: string, documentId: string
   return toFile(row as Row);
 }
 
-/** File that is in a vector store already. */
+/** File that is already in a vector store. */
 export interface PresentFile extends StoreFile {
   readonly isReadable: boolean;
 }
 
-/** Find those of these files that are in a bucket, also those that the caller may not see. */
+/** Return those of the files that are in a bucket, including those that the caller may not see. */
 export async function selectPresent(
   tx: Sql,
   caller: Caller,
@@ -72,16 +72,16 @@ export async function selectPresent(
   return rows.map((row) => ({ ...toFile(row), isReadable: row['is_readable'] as boolean }));
 }
 
-/** Documents of a list of files, and its page. */
+/** Selection of files, and a page of it. */
 export interface ListedFiles {
   readonly bucketId: string;
-  /** Documents to choose from; all of the bucket without them. */
+  /** Ids of the documents to list; absent for the whole bucket. */
   readonly documentIds?: readonly string[] | undefined;
-  /** Page of the list, with ids of documents in place of those of files. */
+  /** Page of the list, with document ids in place of file ids. */
   readonly query: StoreFilesQuery;
 }
 
-/** List files of a bucket that the caller may see, one more than the limit of the query. */
+/** List files of a bucket that the caller may see: one more than the query's limit. */
 export async function selectStoreFiles(sql: Sql, caller: Caller, listed: ListedFiles): Promise<StoreFile[]> {
   const { bucketId, documentIds, query } = listed;
   const { condition, clauses } = pageOrder(sql, sql`documents.id`, query);
@@ -93,20 +93,20 @@ export async function selectStoreFiles(sql: Sql, caller: Caller, listed: ListedF
   return rows.map(toFile);
 }
 
-/** Find the document of a file that is or was in a bucket. */
+/** Return the document id of a file that is or was in a bucket. */
 export async function selectDocumentId(sql: Sql, bucketId: string, fileId: string): Promise<string | null> {
   const [row] = await sql`
     SELECT document_id FROM vector_store_files WHERE bucket_id = ${bucketId} AND file_id = ${fileId}`;
   return row ? (row['document_id'] as string) : null;
 }
 
-/** Id of a file for clients, and the numbers and booleans among its attributes. */
+/** Client-facing id of a file, and the numbers and booleans among its attributes. */
 export interface FileIdentity {
   readonly fileId: string;
   readonly scalars: Attributes;
 }
 
-/** Find the identities of these documents. One without a row has the id of the document. */
+/** Return the identities of these documents. A document without a row is identified by its own id. */
 export async function selectIdentities(sql: Sql, documentIds: readonly string[]): Promise<Map<string, FileIdentity>> {
   const rows = await sql`
     SELECT document_id, file_id, scalars FROM vector_store_files
@@ -119,12 +119,12 @@ export async function selectIdentities(sql: Sql, documentIds: readonly string[])
   );
 }
 
-/** Identity of a document of a bucket. */
+/** Identity of a bucket's document. */
 export interface NewIdentity extends FileIdentity {
   readonly documentId: string;
 }
 
-/** Write the identities of documents, in place of former ones of the same file ids. */
+/** Write the identities of documents. Replace earlier ones with the same file ids. */
 export async function writeIdentities(tx: Sql, bucketId: string, files: readonly NewIdentity[]): Promise<void> {
   const rows = files.map(({ fileId: file_id, documentId: document_id, scalars }) => ({
     file_id,
@@ -140,8 +140,8 @@ export async function writeIdentities(tx: Sql, bucketId: string, files: readonly
 }
 
 /**
- * Erase the attributes of removed documents, and return the ids of their files. The ids stay for a day, since clients
- * may go on in a list from them.
+ * Erase the attributes of deleted documents, and return their file ids. Keep the ids for a day, since clients may use
+ * them as list cursors.
  */
 export async function eraseAttributesOf(tx: Sql, documentIds: readonly string[]): Promise<string[]> {
   const rows = await tx`
@@ -150,7 +150,7 @@ export async function eraseAttributesOf(tx: Sql, documentIds: readonly string[])
   return rows.map((row) => row['file_id'] as string);
 }
 
-/** Delete the ids of documents that were removed longer than a day ago. */
+/** Delete the ids of documents that were deleted more than a day ago. */
 export async function deleteOldIdentities(sql: Sql): Promise<void> {
   await sql`DELETE FROM vector_store_files WHERE removed_at < now() - interval '1 day'`;
 }

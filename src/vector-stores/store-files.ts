@@ -49,13 +49,13 @@ export async function getStoreFile(sql: Sql, caller: Caller, ref: string, id: st
   return viewOf(bucketId, file);
 }
 
-/** @throws AppError `bucket_not_found` (404), 400 for a file of the cursor that is not in the store */
+/** @throws AppError `bucket_not_found` (404), 400 if the cursor's file is not in the store */
 export async function listStoreFiles(sql: Sql, caller: Caller, ref: string, query: StoreFilesQuery) {
   const bucket = await findBucket(sql, caller, ref);
   return pageOfFiles(sql, caller, { bucketId: bucket.id, query });
 }
 
-/** Read a page of files. Its cursors are ids of files. @throws AppError 400 for an unknown cursor */
+/** Read a page of files. Its cursors are file ids. @throws AppError 400 for an unknown cursor */
 export async function pageOfFiles(sql: Sql, caller: Caller, listed: ListedFiles) {
   const { bucketId, query } = listed;
   const [after, before] = await Promise.all(
@@ -107,7 +107,7 @@ function asMetadata(edit: Readonly<Record<string, string | number | boolean | nu
 }
 
 /**
- * Read a page of the extracted text of a file.
+ * Read a page of a file's extracted text.
  * @throws AppError `bucket_not_found`, `file_not_found` (404), `document_not_ready` (409)
  */
 export async function readStoreFile(
@@ -133,7 +133,7 @@ export async function readStoreFile(
 }
 
 /**
- * Remove a file from a vector store: its document is deleted, and the file itself stays.
+ * Remove a file from a vector store: delete its document, but keep the file itself.
  * @throws AppError `bucket_not_found`, `file_not_found` (404)
  */
 export async function removeStoreFile(sql: Sql, caller: Caller, ref: string, id: string) {

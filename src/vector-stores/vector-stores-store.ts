@@ -7,14 +7,14 @@ import type { Sql, SqlFragment } from '../platform/postgres.ts';
 import { pageOrder } from './page-order.ts';
 import type { FileCounts, FileState, PageQuery } from './schema.ts';
 
-/** Bucket as a vector store. */
+/** Bucket in the role of a vector store. */
 export interface StoreRow {
   readonly id: string;
   readonly name: string;
   readonly createdAt: Date;
   readonly description: string | null;
   readonly metadata: Metadata;
-  /** True if it was made as a vector store. */
+  /** True if it was created as a vector store. */
   readonly isOwn: boolean;
   readonly expiresDays: number | null;
   readonly expiresAt: Date | null;
@@ -24,13 +24,13 @@ export interface StoreRow {
 
 type Row = Record<string, unknown>;
 
-/** Return the row of a bucket by id or name; null if the organization has none. */
+/** Return a bucket by id or name, or null if the organization has none. */
 export async function selectVectorStore(sql: Sql, caller: BucketUser, ref: string): Promise<StoreRow | null> {
   const [row] = await sql`SELECT ${columns(sql)} FROM ${joined(sql)} WHERE ${bucketNamed(sql, caller, ref)}`;
   return row ? toStore(row) : null;
 }
 
-/** List buckets by their creation, one more than the limit of the query. */
+/** List buckets by creation time: one more than the query's limit. */
 export async function selectVectorStores(sql: Sql, caller: BucketUser, query: PageQuery): Promise<StoreRow[]> {
   const { condition, clauses } = pageOrder(sql, sql`buckets.id`, query);
   const rows = await sql`
@@ -53,7 +53,7 @@ function columns(sql: Sql): SqlFragment {
     own.expires_at, coalesce(own.expires_at <= now(), false) AS is_expired`;
 }
 
-/** Build the expression for the last activity of a row of `vector_stores`: a search, a change or an upload. */
+/** Build the expression for the last activity of a row of `vector_stores`: a search, change or upload. */
 function activeAt(sql: Sql): SqlFragment {
   return sql`
     greatest(vector_stores.last_active_at, (
@@ -64,7 +64,7 @@ function expiresAt(sql: Sql): SqlFragment {
   return sql`(${activeAt(sql)} + vector_stores.expires_days * interval '1 day')`;
 }
 
-/** Build the expression for the state of a row of `documents` as a file of a vector store. */
+/** Build the expression for a document's status as a file of a vector store. */
 export function fileState(sql: Sql): SqlFragment {
   return sql`
     (CASE documents.status
@@ -75,7 +75,7 @@ export function fileState(sql: Sql): SqlFragment {
        ELSE 'in_progress' END)`;
 }
 
-/** Number of files by their state, and their bytes. */
+/** Number of files by status, and their total bytes. */
 export interface CountedFiles {
   readonly counts: FileCounts;
   readonly bytes: number;
@@ -86,7 +86,7 @@ export const NO_FILES: CountedFiles = {
   bytes: 0,
 };
 
-/** Count the files of these buckets that the caller may see, by bucket. A bucket without files is left out. */
+/** Count the files of these buckets that the caller may see, per bucket. Omit buckets without files. */
 export async function countFiles(
   sql: Sql,
   caller: Caller,
@@ -100,7 +100,7 @@ export async function countFiles(
   return new Map([...byBucket].map(([id, own]) => [id, sumUp(own)]));
 }
 
-/** Count those of these documents that the caller may see. */
+/** Count the given documents that the caller may see. */
 export async function countFilesAmong(
   sql: Sql,
   caller: Caller,
@@ -126,7 +126,7 @@ function sumUp(rows: readonly Row[]): CountedFiles {
   return { counts, bytes };
 }
 
-/** Fields of a vector store that a request sets. Null stands for none, and undefined leaves a field as it is. */
+/** Vector store fields that a request sets. Null clears a field, and undefined leaves it unchanged. */
 export interface StoreFields {
   readonly name?: string | null | undefined;
   readonly description?: string | null | undefined;
@@ -141,7 +141,7 @@ export async function insertVectorStore(tx: Sql, bucketId: string, fields: Store
     VALUES (${bucketId}, true, ${name}, ${description}, ${tx.json(metadata)}, ${expiresDays})`;
 }
 
-/** Set fields of a bucket as a vector store, and note that it was used now. */
+/** Set vector store fields of a bucket, and record that it was used just now. */
 export async function updateVectorStore(tx: Sql, bucketId: string, fields: StoreFields): Promise<void> {
   const { name, metadata, expiresDays } = fields;
   await tx`INSERT INTO vector_stores (bucket_id, is_own) VALUES (${bucketId}, false) ON CONFLICT (bucket_id) DO NOTHING`;
@@ -154,26 +154,26 @@ export async function updateVectorStore(tx: Sql, bucketId: string, fields: Store
     WHERE bucket_id = ${bucketId}`;
 }
 
-/** Note that a vector store was used now. */
+/** Record that a vector store was used just now. */
 export async function touchVectorStore(sql: Sql, bucketId: string): Promise<void> {
   await sql`UPDATE vector_stores SET last_active_at = now() WHERE bucket_id = ${bucketId}`;
 }
 
-/** Expired vector store with something to remove. */
+/** Expired vector store that has something to delete. */
 export interface ExpiredStore {
   readonly id: string;
   readonly orgId: string;
   readonly name: string;
-  /** True if the store itself is removed, and not only its files. */
+  /** True to delete the store itself, not only its files. */
   readonly isForgotten: boolean;
 }
 
-/** Find expired vector stores of all organizations that have files, or that expired longer than `keptDays` ago. */
+/** Find expired vector stores of all organizations that have files or that expired more than `keptDays` ago. */
 export async function selectExpiredStores(sql: Sql, keptDays: number, limit: number): Promise<ExpiredStore[]> {
   return toExpired(await sql`${expiredStores(sql, keptDays)} LIMIT ${limit}`);
 }
 
-/** Find out whether a vector store is still expired. Lock its bucket before the call. */
+/** Check whether a vector store is still expired. Lock its bucket before the call. */
 export async function findExpiredStore(tx: Sql, keptDays: number, bucketId: string): Promise<ExpiredStore | null> {
   const [store] = toExpired(await tx`${expiredStores(tx, keptDays)} AND vector_stores.bucket_id = ${bucketId}`);
   return store ?? null;

@@ -24,7 +24,7 @@ import {
 } from './vector-stores-store.ts';
 
 /**
- * Create a bucket as a vector store, with its first files.
+ * Create a bucket as a vector store, with its initial files.
  * @throws AppError `too_many_buckets` (409), and the errors of `attachFiles`
  */
 export async function createVectorStore(
@@ -36,7 +36,7 @@ export async function createVectorStore(
   const name = bucketNameOf(request.name);
   const make = (bucketName: string) => sql.begin((tx) => insertStore(context, tx, caller, bucketName, request));
   const id = await make(name).catch((error: unknown) => {
-    // Names of vector stores need not be unique, but those of buckets are.
+    // Vector stores may share a name, but buckets may not.
     if (!isUniqueViolation(error)) throw error;
     return make(withSuffix(name));
   });
@@ -65,7 +65,7 @@ async function insertStore(
   return bucket.id;
 }
 
-/** Return the name of the bucket of a new vector store: the given name in characters that buckets have. */
+/** Derive a bucket name for a new vector store from the given name. */
 function bucketNameOf(given: string | undefined): string {
   const plain = (given ?? '')
     .normalize('NFKD')
@@ -98,9 +98,9 @@ export async function listVectorStores(sql: Sql, caller: Caller, query: PageQuer
 }
 
 /**
- * Set fields of a vector store. The bucket keeps its name.
- * @throws AppError `bucket_not_found` (404), `vector_store_expired`, 400 for the expiry of a bucket that was made
- *   otherwise
+ * Update fields of a vector store. The bucket keeps its name.
+ * @throws AppError `bucket_not_found` (404), `vector_store_expired`, 400 for an expiry of a bucket that wasn't created
+ *   as a vector store
  */
 export async function editVectorStore(
   sql: Sql,
@@ -130,8 +130,8 @@ export async function editVectorStore(
 }
 
 /**
- * Delete a vector store and its documents. A bucket that was made otherwise needs the session of an administrator, as
- * `deleteBucket` does.
+ * Delete a vector store and its documents. A bucket that wasn't created as a vector store needs an administrator's
+ * session, as in `deleteBucket`.
  * @throws AppError `bucket_not_found` (404), `role_missing`, `out_of_reach` (403)
  */
 export async function deleteVectorStore(sql: Sql, caller: Caller, ref: string) {
@@ -147,7 +147,7 @@ async function findStore(sql: Sql, caller: BucketUser, ref: string): Promise<Sto
   return store;
 }
 
-/** Find a vector store that has not expired. @throws AppError `bucket_not_found` (404), `vector_store_expired` (400) */
+/** Return an unexpired vector store. @throws AppError `bucket_not_found` (404), `vector_store_expired` (400) */
 export async function requireLive(sql: Sql, caller: BucketUser, ref: string): Promise<StoreRow> {
   const store = await findStore(sql, caller, ref);
   if (!store.isExpired) return store;

@@ -9,7 +9,7 @@ import { findWebhook } from './webhooks.ts';
 
 type Actor = Pick<Caller, 'orgId' | 'actor'>;
 
-/** Maximum number of deliveries that one request replays. */
+/** Maximum number of deliveries to replay per request. */
 export const REPLAYED_MAX = 10_000;
 
 /** List the deliveries of an endpoint, newest first. @throws AppError `webhook_not_found` (404) */
@@ -24,7 +24,7 @@ export async function listDeliveries(
 }
 
 /**
- * Send an event to an endpoint that no change causes.
+ * Send a test event to an endpoint.
  *
  * @throws AppError `webhook_not_found` (404), `webhook_disabled` (409)
  */
@@ -43,7 +43,7 @@ export async function sendTestEvent(sql: Sql, caller: Actor, ref: string): Promi
 }
 
 /**
- * Send a delivery again, with the same id.
+ * Replay a delivery under the same id.
  *
  * @throws AppError `webhook_not_found`, `delivery_not_found` (404), `webhook_disabled` (409)
  */
@@ -59,16 +59,16 @@ export async function replayDelivery(sql: Sql, caller: Actor, ref: string, id: s
 }
 
 /**
- * Send the failed deliveries of events since a time again, the oldest ones first, at most `REPLAYED_MAX`.
+ * Replay the failed deliveries of events since a time, oldest first, at most `REPLAYED_MAX`.
  *
- * @returns their number
+ * @returns number of replayed deliveries
  * @throws AppError `webhook_not_found` (404), `webhook_disabled` (409)
  */
 export async function replaySince(sql: Sql, caller: Actor, ref: string, { since }: ReplayRequest): Promise<number> {
   const { orgId, actor } = caller;
   return sql.begin(async (tx) => {
     const endpointId = await findEnabled(tx, caller, ref);
-    // PostgreSQL has no year 0, and no event is older than the service.
+    // Clamp the time: PostgreSQL has no year 0, and no event is older than the service.
     const from = new Date(Math.max(0, Date.parse(since)));
     const replayed = await replayFailed(tx, { orgId, endpointId }, from, REPLAYED_MAX);
     await recordAudit(tx, { orgId, actor, action: 'webhook.replay', target: endpointId, detail: { since, replayed } });

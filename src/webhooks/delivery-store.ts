@@ -3,18 +3,18 @@ import type { ListDeliveriesQuery, WebhookDelivery, WebhookEvent } from './schem
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** Delivery that a process has claimed. */
+/** Delivery claimed by a process. */
 export interface HeldDelivery extends WebhookEvent {
   readonly id: string;
   readonly orgId: string;
   readonly endpointId: string;
-  /** Number of the claim, which fences a process that was too slow. */
+  /** Number of the claim, which serves as a fencing token. */
   readonly tries: number;
-  /** Time since the event, or since its replay. */
+  /** Time since the event or its replay. */
   readonly ageMs: number;
 }
 
-/** New event of one endpoint that no trigger writes. */
+/** New event of one endpoint that isn't written by a trigger. */
 export interface NewDelivery {
   readonly endpointId: string;
   readonly id: string;
@@ -22,7 +22,7 @@ export interface NewDelivery {
   readonly type: string;
   readonly objectId: string;
   readonly data: Readonly<Record<string, unknown>>;
-  /** An event with a key is written once; null: always. */
+  /** Deduplication key, under which an event is written once; null to always write it. */
   readonly onceKey: string | null;
 }
 
@@ -35,8 +35,8 @@ export async function insertDelivery(tx: Sql, delivery: NewDelivery): Promise<vo
 }
 
 /**
- * Claim events of an endpoint that are due, for `leaseMs`. An event waits while an earlier one of the same object is
- * pending, so that a receiver gets the events of an object in order.
+ * Claim due events of an endpoint for `leaseMs`. An event waits while an earlier event of the same object is pending,
+ * so that receivers get the events of an object in order.
  */
 export async function claimDue(
   sql: Sql,
@@ -71,7 +71,7 @@ export async function claimDue(
   }));
 }
 
-/** Record that the receiver took an event. It may have been given up or claimed again meanwhile. */
+/** Record a delivered event, which may have been given up or claimed again meanwhile. */
 export async function recordDelivered(sql: Sql, held: HeldDelivery, replyStatus: number): Promise<void> {
   await sql`
     UPDATE webhook_deliveries
@@ -80,13 +80,13 @@ export async function recordDelivered(sql: Sql, held: HeldDelivery, replyStatus:
       AND status <> 'delivered'`;
 }
 
-/** Failed try of an event. */
+/** Failed attempt to deliver an event. */
 export interface FailedTry {
   readonly replyStatus: number | null;
   readonly error: string;
 }
 
-/** Record a failed try, after which the event is sent again after `waitMs`; null: never. */
+/** Record a failed attempt. Retry after `waitMs`, or never if null. */
 export async function recordFailed(
   sql: Sql,
   held: HeldDelivery,
@@ -102,7 +102,7 @@ export async function recordFailed(
       AND status = 'pending' AND tries = ${held.tries}`;
 }
 
-/** Let a process that stops give an event back, so that another one sends it at once. */
+/** Release an event on shutdown, so that another process sends it at once. */
 export async function releaseDelivery(sql: Sql, held: HeldDelivery): Promise<void> {
   await sql`
     UPDATE webhook_deliveries SET next_at = clock_timestamp()
@@ -110,7 +110,7 @@ export async function releaseDelivery(sql: Sql, held: HeldDelivery): Promise<voi
       AND status = 'pending' AND tries = ${held.tries}`;
 }
 
-/** Give up the events of an endpoint that wait longer than `ageMs`, at most `rowsMax`. Return their number. */
+/** Give up at most `rowsMax` events of an endpoint that have waited longer than `ageMs`. Return their number. */
 export async function giveUpOld(
   sql: Sql,
   { orgId, id }: { readonly orgId: string; readonly id: string },
@@ -129,7 +129,7 @@ export async function giveUpOld(
   return rows.length;
 }
 
-/** List deliveries of an endpoint, newest first. @param query.cursor id of the last one of the page before */
+/** List deliveries of an endpoint, newest first. @param query.cursor id of the last delivery on the previous page */
 export async function selectDeliveries(
   sql: Sql,
   orgId: string,
@@ -147,7 +147,7 @@ export async function selectDeliveries(
   return rows.map(toView);
 }
 
-/** Send a delivery again unless it is pending. Return it, or null if there is none. */
+/** Replay a delivery unless it is pending. Return it, or null if it doesn't exist. */
 export async function replayOne(
   tx: Sql,
   { orgId, endpointId, id }: { readonly orgId: string; readonly endpointId: string; readonly id: string },
@@ -160,7 +160,7 @@ export async function replayOne(
   return row ? toView(row) : null;
 }
 
-/** Send the failed deliveries of events since a time again, the oldest `rowsMax`. Return their number. */
+/** Replay the failed deliveries of events since a time, the oldest `rowsMax`. Return their number. */
 export async function replayFailed(
   tx: Sql,
   { orgId, endpointId }: { readonly orgId: string; readonly endpointId: string },
@@ -184,7 +184,7 @@ function queuedAgain(sql: Sql) {
     next_at = clock_timestamp(), queued_at = clock_timestamp()`;
 }
 
-/** Delete old finished deliveries of all organizations, at most `rowsMax`. Return their number. */
+/** Delete at most `rowsMax` old finished deliveries of all organizations. Return their number. */
 export async function deleteOldDeliveries(
   sql: Sql,
   {

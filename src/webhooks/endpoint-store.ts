@@ -6,11 +6,11 @@ type Row = Readonly<Record<string, unknown>>;
 /** Encrypted secrets of an endpoint. */
 export interface SealedSecrets {
   readonly sealedSecret: Buffer;
-  /** Secret before the last rotation, while its overlap lasts; otherwise null. */
+  /** Previous secret during the overlap of a rotation; otherwise null. */
   readonly sealedPrevious: Buffer | null;
 }
 
-/** Insert an endpoint. Return null if the organization has one of this name. */
+/** Insert an endpoint. Return null if the organization already has one of this name. */
 export async function insertEndpoint(
   tx: Sql,
   orgId: string,
@@ -30,21 +30,21 @@ export async function selectEndpoints(sql: Sql, orgId: string): Promise<WebhookV
   return rows.map(toView);
 }
 
-/** Find an endpoint by its id or name. */
+/** Return an endpoint by id or name, or null. */
 export async function selectEndpoint(sql: Sql, orgId: string, ref: string): Promise<WebhookView | null> {
   const [row] = await sql`
     SELECT * FROM webhook_endpoints WHERE org_id = ${orgId} AND (id = ${ref} OR name = ${ref})`;
   return row ? toView(row) : null;
 }
 
-/** Return true if another endpoint of the organization has the name. */
+/** Return true if another endpoint of the organization has this name. */
 export async function isNameTaken(sql: Sql, orgId: string, name: string, exceptId: string): Promise<boolean> {
   const rows = await sql`
     SELECT 1 FROM webhook_endpoints WHERE org_id = ${orgId} AND name = ${name} AND id <> ${exceptId}`;
   return rows.length > 0;
 }
 
-/** Change an endpoint. A change of its address ends its pause. Return null if it is deleted. */
+/** Update an endpoint. A new URL ends its pause. Return null if the endpoint is deleted. */
 export async function updateEndpoint(
   tx: Sql,
   orgId: string,
@@ -60,7 +60,7 @@ export async function updateEndpoint(
   return row ? toView(row) : null;
 }
 
-/** Let an endpoint get events again. */
+/** Enable an endpoint. */
 export async function enableEndpoint(tx: Sql, orgId: string, id: string): Promise<void> {
   await tx`
     UPDATE webhook_endpoints
@@ -69,7 +69,7 @@ export async function enableEndpoint(tx: Sql, orgId: string, id: string): Promis
     WHERE org_id = ${orgId} AND id = ${id}`;
 }
 
-/** Let an endpoint get no more events. Return false if it was disabled already. */
+/** Disable an endpoint. Return false if it was already disabled. */
 export async function disableEndpoint(tx: Sql, orgId: string, id: string, reason: string): Promise<boolean> {
   const rows = await tx`
     UPDATE webhook_endpoints
@@ -78,13 +78,13 @@ export async function disableEndpoint(tx: Sql, orgId: string, id: string, reason
   return rows.length > 0;
 }
 
-/** Delete an endpoint with its deliveries. */
+/** Delete an endpoint and its deliveries. */
 export async function deleteEndpoint(tx: Sql, orgId: string, id: string): Promise<boolean> {
   const rows = await tx`DELETE FROM webhook_endpoints WHERE org_id = ${orgId} AND id = ${id} RETURNING 1`;
   return rows.length > 0;
 }
 
-/** Replace the secret of an endpoint. The old one signs events, too, for `overlapMs`. */
+/** Replace the secret of an endpoint. The old secret keeps signing events for `overlapMs`. */
 export async function rotateSecret(
   tx: Sql,
   orgId: string,
@@ -100,23 +100,23 @@ export async function rotateSecret(
   return row ? toView(row) : null;
 }
 
-/** Delete secrets whose overlap is over, of all organizations. */
+/** Delete the previous secrets of all organizations whose overlap has ended. */
 export async function deletePreviousSecrets(sql: Sql): Promise<void> {
   await sql`
     UPDATE webhook_endpoints SET sealed_previous = NULL, previous_until = NULL
     WHERE previous_until <= clock_timestamp()`;
 }
 
-/** Endpoint to which events may be sent now. */
+/** Endpoint that may receive events now. */
 export interface SendableEndpoint extends SealedSecrets {
   readonly id: string;
   readonly orgId: string;
   readonly url: string;
-  /** Time since the first failure after the last success; null if the last try succeeded. */
+  /** Time since the first failure after the last success; null if the last attempt succeeded. */
   readonly failingMs: number | null;
 }
 
-/** List endpoints of all organizations with events that are due. Those of suspended organizations wait. */
+/** List endpoints of all organizations with due events, except those of suspended organizations. */
 export async function selectDueEndpoints(sql: Sql, rowsMax: number): Promise<string[]> {
   const rows = await sql<{ id: string }[]>`
     SELECT e.id FROM webhook_endpoints e JOIN organizations o ON o.id = e.org_id AND o.suspended_at IS NULL
@@ -127,7 +127,7 @@ export async function selectDueEndpoints(sql: Sql, rowsMax: number): Promise<str
   return rows.map(({ id }) => id);
 }
 
-/** Read an endpoint of any organization if events may be sent to it now. */
+/** Read an endpoint of any organization. Return null if it may not receive events now. */
 export async function selectSendable(sql: Sql, id: string): Promise<SendableEndpoint | null> {
   const [row] = await sql`
     SELECT e.id, e.org_id, e.url, e.sealed_secret,
@@ -146,7 +146,7 @@ export async function selectSendable(sql: Sql, id: string): Promise<SendableEndp
   };
 }
 
-/** Record that an endpoint works. */
+/** Record a success, which ends an endpoint's failing state. */
 export async function recordWorking(sql: Sql, { orgId, id }: Pick<SendableEndpoint, 'orgId' | 'id'>): Promise<void> {
   await sql`
     UPDATE webhook_endpoints SET failing_since = NULL, paused_until = NULL
@@ -154,8 +154,8 @@ export async function recordWorking(sql: Sql, { orgId, id }: Pick<SendableEndpoi
 }
 
 /**
- * Record a failed try.
- * @param pauseMs time for which nothing is sent to the endpoint; null if only this event failed
+ * Record a failed attempt.
+ * @param pauseMs time to send nothing to the endpoint; null if only this event failed
  */
 export async function recordFailing(
   sql: Sql,

@@ -17,11 +17,11 @@ const SEND_EVERY_MS = 1_000;
 const CONNECTIONS_MAX = 8;
 const CONNECT_MS = 10_000;
 const DAY_MS = 24 * 3_600_000;
-/** Times for which finished deliveries are listed. An event that is written once a month must outlive the month. */
+/** Retention of finished deliveries. A monthly event must be kept beyond its month, to be written only once. */
 const KEPT = { deliveredMs: 7 * DAY_MS, failedMs: 30 * DAY_MS, onceMs: 40 * DAY_MS };
 const ROWS_SWEPT_MAX = 10_000;
 
-/** Outbound webhooks: endpoints, and the sending of events to them. */
+/** Outbound webhooks: endpoints, and delivery of events to them. */
 export interface Webhooks extends WebhooksContext {
   readonly chores: (everyMs: number) => readonly Chore[];
   close(): Promise<void>;

@@ -5,29 +5,29 @@ import { AddressRefused } from '../platform/outbound/guarded-agent.ts';
 
 /** Time limit of a request. Standard Webhooks recommends 15 to 30 seconds. */
 export const REQUEST_MS = 15_000;
-/** Longest pause that a receiver may ask for. */
+/** Maximum pause that a receiver may request. */
 const RETRY_AFTER_MS_MAX = 3_600_000;
-/** Bytes of a reply that are read to keep its connection. */
+/** Maximum bytes of a response to read, so that its connection can be reused. */
 const DISCARDED_BYTES_MAX = 64 * 1024;
 
 const GONE = 410;
-/** Statuses of a receiver that is down or overloaded. */
+/** Status codes of a receiver that is down or overloaded. */
 const DOWN_STATUSES: ReadonlySet<number> = new Set([429, 502, 503, 504]);
 
-/** Outcome of a request. `replyStatus` is null if there was no reply. */
+/** Result of a request. `replyStatus` is null without a response. */
 export type PostOutcome =
   | { readonly kind: 'accepted'; readonly replyStatus: number }
   | {
-      /** `refused`: this event failed. `down`: others would fail, too. `gone`: the receiver wants no more events. */
+      /** `refused`: this event failed. `down`: others would fail too. `gone`: the receiver wants no more events. */
       readonly kind: 'refused' | 'down' | 'gone';
       readonly replyStatus: number | null;
       readonly error: string;
-      /** Pause for which the receiver asks; null if it does not. */
+      /** Pause requested by the receiver, or null. */
       readonly retryAfterMs: number | null;
     };
 
 /**
- * Post an event to a receiver. Redirects are not followed.
+ * Post an event to a receiver, without following redirects.
  * @throws the reason of the signal
  */
 export async function postEvent(
@@ -69,13 +69,13 @@ function outcomeOf(replyStatus: number, retryAfter: string | string[] | undefine
   return { kind: DOWN_STATUSES.has(replyStatus) ? 'down' : 'refused', replyStatus, error, retryAfterMs };
 }
 
-/** Parse the header `Retry-After` (RFC 9110, section 10.2.3) into bounded milliseconds: seconds or a date. */
+/** Parse a `Retry-After` header (RFC 9110, section 10.2.3), seconds or a date, into bounded milliseconds. */
 function parseRetryAfter(header: string): number | null {
   const ms = /^\d+$/.test(header.trim()) ? Number(header) * 1_000 : Date.parse(header) - Date.now();
   return Number.isNaN(ms) ? null : Math.min(Math.max(ms, 0), RETRY_AFTER_MS_MAX);
 }
 
-/** Describe an error of a request. An address of the own network is not named, since anyone may read the list. */
+/** Describe a request error. Don't name addresses of the internal network, since every user can read the list. */
 function reasonOf(error: unknown): string {
   if (error instanceof AddressRefused) {
     return 'its address is in a network of the operator or a reserved one; to allow it, list its network under webhooks.networks in service.yaml';

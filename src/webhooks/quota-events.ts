@@ -5,13 +5,13 @@ import { insertDelivery } from './delivery-store.ts';
 import { type QuotaUser, selectQuotaUsers } from './quota-store.ts';
 import { QUOTA_EVENT } from './schema.ts';
 
-/** Shares of a quota in percent at which an event is sent. */
+/** Percentages of a quota that trigger an event. */
 const THRESHOLDS = [80, 100] as const;
 const ROWS_MAX = 10_000;
 
 /**
- * Write an event for each threshold of a quota of a plan that the usage of the month has reached, once for each
- * endpoint. It compares states, so that nothing is lost while no process runs.
+ * Write an event for each quota threshold reached this month, once per endpoint. Compare states instead of changes, so
+ * that nothing is lost while no process runs.
  */
 export async function noteQuotas(sql: Sql, plans: PlanSettings, now: Date = new Date()): Promise<void> {
   const month = `${now.toISOString().slice(0, 7)}-01`;

@@ -2,7 +2,7 @@ import type { Plan } from '../access/caller.ts';
 import type { Sql } from '../platform/postgres.ts';
 import type { Axis } from '../usage/schema.ts';
 
-/** Usage of an organization on one axis in a month, and an endpoint that gets events about it. */
+/** Monthly usage of an organization on one axis, with an endpoint to notify. */
 export interface QuotaUser {
   readonly endpointId: string;
   readonly orgId: string;
@@ -13,7 +13,7 @@ export interface QuotaUser {
   readonly used: number;
 }
 
-/** Select the usage of a month of the organizations with enabled endpoints that get events of a type. */
+/** Select the monthly usage of organizations that have an enabled endpoint for an event type. */
 export async function selectQuotaUsers(
   sql: Sql,
   month: string,

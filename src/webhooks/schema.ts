@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { outboundUrlFault } from '../platform/outbound/outbound-url.ts';
 import { textInteger } from '../platform/zod-integers.ts';
 
-/** Types of events. Triggers of the database write all but those of `quota` and `webhook`. */
+/** Event types. Database triggers write all of them except `quota` and `webhook` events. */
 export const EVENT_TYPES = [
   'job.queued',
   'job.started',
@@ -23,11 +23,11 @@ export const EVENT_TYPES = [
   'quota.threshold',
 ] as const;
 
-/** Event that every endpoint gets on request. */
+/** Test event, which every endpoint receives on request. */
 export const TEST_EVENT = 'webhook.test';
 export const QUOTA_EVENT = 'quota.threshold';
 
-/** Event as the receiver gets it, without its id, which is in the header `webhook-id`. */
+/** Event as received, without its id, which is in the header `webhook-id`. */
 export interface WebhookEvent {
   readonly type: string;
   readonly occurredAt: Date;
@@ -71,7 +71,7 @@ export const NewWebhook = z.object({
 });
 export type NewWebhook = z.output<typeof NewWebhook>;
 
-/** Changes; absent fields stay. */
+/** Fields to change; absent fields stay unchanged. */
 export const WebhookChange = z.object({
   name: name.optional(),
   url: address.optional(),
@@ -97,7 +97,7 @@ export const WebhookView = z
   .meta({ id: 'Webhook' });
 export type WebhookView = z.output<typeof WebhookView>;
 
-/** Endpoint with its secret, which is shown only now. */
+/** New endpoint with its secret, which no other response shows. */
 export const CreatedWebhook = WebhookView.extend({
   secret: z.string().describe('secret of the signatures, which is shown only now'),
 }).meta({ id: 'CreatedWebhook' });
@@ -155,5 +155,5 @@ export const ReplayRequest = z.object({
 });
 export type ReplayRequest = z.output<typeof ReplayRequest>;
 
-/** Number of deliveries that are sent again. */
+/** Number of replayed deliveries. */
 export const ReplayReply = z.object({ replayed: z.int().describe('number of deliveries that are sent again') });

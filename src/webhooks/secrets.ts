@@ -26,7 +26,7 @@ export function openSecrets(
     .map((sealed) => new Secret(unseal(encryption, sealed, contextOf(endpoint))));
 }
 
-/** Return the encryption context of a secret, which ties the encrypted value to its row. */
+/** Return the encryption context of a secret, which binds the encrypted value to its row. */
 export function contextOf({ orgId, id }: EndpointId): string {
   return `webhook_endpoints/${orgId}/${id}`;
 }

@@ -34,32 +34,32 @@ export interface SendingContext {
   readonly metrics: WebhookMetrics;
 }
 
-/** Time for which an event is sent again. */
+/** Time after which delivery of an event is given up. */
 export const RETRY_FOR_MS = 24 * 3_600_000;
-/** Time after which an endpoint that only fails is disabled. */
+/** Time of continuous failure after which an endpoint is disabled. */
 export const DISABLE_AFTER_MS = 5 * 24 * 3_600_000;
 const PAUSE_MS = { min: 5_000, max: 30 * 60_000 };
 
-/** Time after which another process sends the events of one that has died. */
+/** Lease of a claim, after which another process takes over the events of a dead one. */
 const LEASE_MS = 60_000;
-/** Age of a claim at which its event is not sent any more, since another process may be sending it soon. */
+/** Age of a claim at which its event is no longer sent, since another process may soon send it. */
 const SEND_BEFORE_MS = LEASE_MS - 2 * REQUEST_MS;
 
 const ENDPOINTS_AT_ONCE_MAX = 32;
 const EVENTS_AT_ONCE_MAX = 8;
 const GIVEN_UP_ROWS_MAX = 10_000;
 const LOOK_EVERY_MS = 500;
-/** Time of one run, after which no further events are claimed. */
+/** Duration of a run, after which it claims no more events. */
 const RUN_MS_MAX = 60_000;
 
-/** Return the pause after a failure: half of the time for which it has been failing, from 5 s to 30 min, ±10 %. */
+/** Return the pause after a failure: half the time that it has been failing, 5 s to 30 min, ±10 %. */
 export function pauseMs(failingMs: number): number {
   return Math.min(PAUSE_MS.max, Math.max(PAUSE_MS.min, failingMs / 2)) * (0.9 + 0.2 * Math.random());
 }
 
 /**
- * Send the events that are due, of all organizations, until none is left. Any number of processes may do this at once.
- * Each endpoint has a worker of its own, so that a slow receiver does not delay the others.
+ * Send due events of all organizations until none is left. Any number of processes may run this at once. Each endpoint
+ * has its own worker, so a slow receiver doesn't delay others.
  */
 export async function sendDue(context: SendingContext, signal: AbortSignal): Promise<void> {
   const working = new Map<string, Promise<void>>();
@@ -80,7 +80,7 @@ export async function sendDue(context: SendingContext, signal: AbortSignal): Pro
   } while (working.size > 0);
 }
 
-/** Send the due events of one endpoint: several at once, or one after a failure. */
+/** Send the due events of an endpoint: several at once, or one at a time after a failure. */
 async function workOn(context: SendingContext, id: string, isOver: () => boolean, signal: AbortSignal): Promise<void> {
   while (!isOver()) {
     const endpoint = await selectSendable(context.sql, id);
@@ -99,7 +99,7 @@ async function workOn(context: SendingContext, id: string, isOver: () => boolean
 interface Target {
   readonly endpoint: SendableEndpoint;
   readonly secrets: readonly Secret[];
-  /** Time by `performance.now()` from which nothing is sent. */
+  /** Time by `performance.now()` after which nothing is sent. */
   readonly sendBy: number;
 }
 
@@ -152,7 +152,7 @@ async function recordFailure(
   }
 }
 
-/** Disable an endpoint, and give up the events that wait. */
+/** Disable an endpoint, and give up its waiting events. */
 async function disable({ sql, logger }: SendingContext, { orgId, id }: SendableEndpoint, reason: string) {
   await sql.begin(async (tx) => {
     if (!(await disableEndpoint(tx, orgId, id, reason))) return;
@@ -162,7 +162,7 @@ async function disable({ sql, logger }: SendingContext, { orgId, id }: SendableE
   logger.warn({ webhook: id, reason }, 'a webhook was disabled');
 }
 
-/** Give up all events of an endpoint that wait, because it is disabled. */
+/** Give up all waiting events of a disabled endpoint. */
 export async function giveUpWaiting(
   tx: Sql,
   endpoint: { readonly orgId: string; readonly id: string },

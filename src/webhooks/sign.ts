@@ -4,17 +4,17 @@ import { Secret } from '../platform/secret.ts';
 const PREFIX = 'whsec_';
 const SECRET_BYTES = 32;
 
-/** Make a secret in the form of Standard Webhooks: `whsec_` and the base64 of 32 random bytes. */
+/** Generate a secret in the format of Standard Webhooks: `whsec_` and 32 random bytes in base64. */
 export function newSecret(): Secret {
   return new Secret(`${PREFIX}${randomBytes(SECRET_BYTES).toString('base64')}`);
 }
 
 /**
- * Return the headers of an event by the rules of Standard Webhooks 1.0
+ * Return the headers of an event as specified by Standard Webhooks 1.0
  * (https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md): HMAC-SHA256 over
- * `id.timestamp.payload`, one signature for each secret.
+ * `id.timestamp.payload`, one signature per secret.
  *
- * @param atMs time of this try, in milliseconds since 1970
+ * @param atMs time of this attempt, in milliseconds since 1970
  */
 export function signatureHeaders(
   { id, payload }: { readonly id: string; readonly payload: string },

@@ -1,7 +1,7 @@
 import { Counter, type Registry } from 'prom-client';
 
 export interface WebhookMetrics {
-  /** Count a request. `failed`: it is sent again; `given_up`: it is not. */
+  /** Count a request. `failed`: it will be retried; `given_up`: it won't be. */
   tried(outcome: 'delivered' | 'failed' | 'given_up'): void;
 }
 

@@ -23,7 +23,7 @@ import { sealSecret } from './secrets.ts';
 import { giveUpWaiting } from './send-due.ts';
 import { newSecret } from './sign.ts';
 
-/** Installation in the parts that operations on endpoints use. */
+/** Dependencies of operations on endpoints. */
 export interface WebhooksContext {
   readonly sql: Sql;
   readonly keyRing: Pick<KeyRing, 'encryption'>;
@@ -36,7 +36,7 @@ const HOUR_MS = 3_600_000;
 const DISABLED_BY_PERSON = 'disabled by an administrator';
 
 /**
- * Create an endpoint. Only this answer and those of rotations show a secret.
+ * Create an endpoint. Only this response and that of a rotation contain a secret.
  *
  * @throws AppError `invalid_request` (400), `webhook_exists`, `too_many_webhook_endpoints` (409)
  */
@@ -64,7 +64,7 @@ export function listWebhooks(sql: Sql, { orgId }: Pick<Caller, 'orgId'>): Promis
   return selectEndpoints(sql, orgId);
 }
 
-/** Find an endpoint by its id or name. @throws AppError `webhook_not_found` (404) */
+/** Find an endpoint by id or name. @throws AppError `webhook_not_found` (404) */
 export async function findWebhook(sql: Sql, { orgId }: Pick<Caller, 'orgId'>, ref: string): Promise<WebhookView> {
   const found = await selectEndpoint(sql, orgId, ref);
   if (found === null) throw notFound('webhook', ref);
@@ -72,7 +72,7 @@ export async function findWebhook(sql: Sql, { orgId }: Pick<Caller, 'orgId'>, re
 }
 
 /**
- * Change an endpoint. Disabling it gives up the events that wait.
+ * Change an endpoint. Disabling it gives up its waiting events.
  *
  * @throws AppError `invalid_request` (400), `webhook_not_found` (404), `webhook_exists` (409)
  */
@@ -100,7 +100,7 @@ export async function changeWebhook(
   });
 }
 
-/** Delete an endpoint with its list of deliveries. @throws AppError `webhook_not_found` (404) */
+/** Delete an endpoint and its deliveries. @throws AppError `webhook_not_found` (404) */
 export async function deleteWebhook(sql: Sql, caller: Actor, ref: string): Promise<void> {
   const { orgId, actor } = caller;
   await sql.begin(async (tx) => {
@@ -111,7 +111,7 @@ export async function deleteWebhook(sql: Sql, caller: Actor, ref: string): Promi
 }
 
 /**
- * Replace the secret of an endpoint. Events are signed with both secrets until the overlap ends.
+ * Rotate the secret of an endpoint. Both secrets sign events until the overlap ends.
  *
  * @throws AppError `webhook_not_found` (404)
  */
@@ -134,7 +134,7 @@ export async function rotateWebhook(
   });
 }
 
-/** Refuse an address that no event could be sent to. The address of a name is judged at each connection. */
+/** Refuse a URL that can never receive an event. A host name's address is checked at each connection. */
 function checkAddress(guard: AddressGuard, url: string): void {
   const host = new URL(url).hostname.replace(/^\[|\]$/g, '');
   if (isIP(host) === 0 || guard.refusalOf(host) === null) return;

@@ -1,4 +1,4 @@
-/** Message of a conversation with a chat model. A system message precedes all others. */
+/** Message of a conversation with a chat model. System messages precede all others. */
 export interface ChatMessage {
   readonly role: 'system' | 'user' | 'assistant';
   readonly text: string;
@@ -9,29 +9,29 @@ export interface ChatTask {
   readonly outputTokensMax: number;
 }
 
-/** Reason why a model stopped: it was done, it reached the limit of tokens, or it declined to answer. */
+/** Reason why a model stopped: finished, token limit reached, or answer declined. */
 export type EndReason = 'stop' | 'length' | 'refusal';
 
-/** Tokens that the vendor counted; null if it reported none. */
+/** Token counts as reported by the vendor; null if not reported. */
 export interface ChatUsage {
   readonly input: number | null;
   readonly output: number | null;
 }
 
-/** Part of an answer while it is written. The last part is its end. */
+/** Part of a streamed answer. The last part has kind `end`. */
 export type ChatPart =
   | { readonly kind: 'text'; readonly text: string }
   | { readonly kind: 'end'; readonly reason: EndReason; readonly usage: ChatUsage };
 
 export interface ChatModel {
-  /** Name of the model at its vendor. */
+  /** Vendor's name for the model. */
   readonly id: string;
   /**
-   * Ask the model, and return the parts of its answer as they arrive. Failed calls are repeated until the first part
-   * has arrived. A caller that stops reading ends the call.
+   * Ask the model and yield the parts of its answer as they arrive. Failed calls are retried until the first part
+   * arrives. Stopping the iteration cancels the call.
    *
-   * @throws AppError `provider_unavailable` (502), also in the middle of an answer, `upstream_rejected` (400),
-   *   `server_busy` (503); the signal's reason once it is aborted
+   * @throws AppError `provider_unavailable` (502), even in mid-answer, `upstream_rejected` (400), `server_busy` (503);
+   *   the reason of the signal once it is aborted
    */
   ask(task: ChatTask, signal: AbortSignal): AsyncGenerator<ChatPart, void>;
   close(): Promise<void>;

@@ -10,29 +10,29 @@ import type { ChatMessage, ChatTask, EndReason } from './chat-model.ts';
 export interface ChatCall extends ChatTask {
   readonly model: string;
   readonly apiKey: Secret | null;
-  /** Optional fields that the vendor has refused before, and that are left out. */
+  /** Optional fields to omit, since the vendor has refused them before. */
   readonly refusedFields: ReadonlySet<string>;
 }
 
-/** Facts of one server-sent event of an answer. Absent ones are unknown. */
+/** Contents of one server-sent event of an answer. Absent fields are unknown. */
 export interface ReadEvent {
   readonly text?: string;
   readonly reason?: EndReason;
   readonly inputTokens?: number;
   readonly outputTokens?: number;
-  /** True for the event after which the vendor sends nothing more. */
+  /** True for the vendor's final event. */
   readonly isLast?: true;
 }
 
-/** Wire protocol of a chat model. It builds requests, and reads the events of answers. */
+/** Wire protocol of a chat model: builds requests and parses the events of answers. */
 export interface ChatProtocol {
   request(call: ChatCall): UpstreamRequest;
-  /** Optional fields of requests that some models of this protocol do not accept. */
+  /** Optional request fields that some models of this protocol refuse. */
   readonly optionalFields: readonly string[];
   /**
-   * Read the data of a server-sent event.
+   * Parse the data of a server-sent event.
    *
-   * @throws UpstreamFault for an event that reports an error, or that has another shape
+   * @throws UpstreamFault for an error event or an unexpected shape
    */
   read(data: string): ReadEvent;
   faultOf(status: number, headers: UpstreamHeaders, body: Uint8Array, apiKey: Secret | null): UpstreamFault;
@@ -74,7 +74,7 @@ const openai: ChatProtocol = {
     const finish = field(choice, 'finish_reason');
     return {
       ...textIn(field(delta, 'content') ?? refusal),
-      // A model that refuses ends with the reason "stop".
+      // On a refusal, OpenAI still reports the finish reason "stop".
       ...(typeof refusal === 'string' && refusal !== '' ? { reason: 'refusal' } : reasonIn(OPENAI_REASONS, finish)),
       ...countIn('inputTokens', field(usage, 'prompt_tokens')),
       ...countIn('outputTokens', field(usage, 'completion_tokens')),
@@ -99,7 +99,7 @@ const anthropic: ChatProtocol = {
     const headers: Record<string, string> = { 'anthropic-version': ANTHROPIC_VERSION };
     if (apiKey !== null) headers['x-api-key'] = apiKey.reveal();
     const system = messages.filter(({ role }) => role === 'system').map(({ text }) => text.toWellFormed());
-    // The first message must be the user's. Clients that begin with a greeting, and a cut history, have another one.
+    // The first message must be from the user. A greeting by the client or a truncated history may precede it.
     const begin = messages.findIndex(({ role }) => role === 'user');
     return postJson('/v1/messages', headers, {
       model,
@@ -131,7 +131,7 @@ export function chatProtocolOf(name: AnswerSettings['protocol']): ChatProtocol {
   return PROTOCOLS[name];
 }
 
-/** Replace lone surrogates, which some vendors refuse. */
+/** Replace lone surrogates, which some vendors reject. */
 function toWire({ role, text }: ChatMessage) {
   return { role, content: text.toWellFormed() };
 }
@@ -140,7 +140,7 @@ function withoutFields(fields: object, refused: ReadonlySet<string>): object {
   return Object.fromEntries(Object.entries(fields).filter(([name]) => !refused.has(name)));
 }
 
-/** @throws UpstreamFault for an error that arrives as an event, and for data that is no JSON object */
+/** @throws UpstreamFault for an error event, and for data that is not a JSON object */
 function parseEvent(data: string): unknown {
   let event: unknown;
   try {
@@ -150,7 +150,7 @@ function parseEvent(data: string): unknown {
   }
   if (typeof event !== 'object' || event === null) throw badReply('bad_shape', 'an event is no object');
   if ('error' in event && event.error) {
-    // The message of the vendor may quote the question.
+    // Leave out the vendor's message, which may quote the question.
     throw new UpstreamFault({ kind: 'transient', code: 'stream_error', message: 'the answer ended with an error' });
   }
   return event;
@@ -164,7 +164,7 @@ function textIn(value: unknown): Pick<ReadEvent, 'text'> {
   return typeof value === 'string' && value !== '' ? { text: value } : {};
 }
 
-/** An unknown reason ends an answer as "stop" does. */
+/** Map the vendor's finish reason. An unknown one counts as "stop". */
 function reasonIn(reasons: Readonly<Record<string, EndReason>>, value: unknown): Pick<ReadEvent, 'reason'> {
   return typeof value === 'string' ? { reason: reasons[value] ?? 'stop' } : {};
 }

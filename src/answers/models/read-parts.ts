@@ -4,18 +4,18 @@ import { badReply } from '../../platform/upstream/parse-json.ts';
 import type { ChatPart, EndReason } from './chat-model.ts';
 import type { ChatProtocol } from './protocols.ts';
 
-/** Length of an answer on the wire. An event of a few characters takes some 300 bytes. */
+/** Maximum length of an answer on the wire. An event of a few characters takes about 300 bytes. */
 const BYTES_MAX = 16 * 1024 * 1024;
-/** Characters of an answer for each token that was asked for. A vendor that sends more ignores the limit. */
+/** Maximum characters per requested token. A vendor that sends more ignores the limit. */
 const CHARS_PER_TOKEN_MAX = 20;
 
-/** Time for the end of a response after its last event. A connection whose response has ended is used again. */
+/** Time limit for the end of a response after its last event. A connection can be reused only after that end. */
 const END_MS = 100;
 
 /**
- * Read an answer that arrives as server-sent events.
+ * Parse an answer that arrives as server-sent events.
  *
- * @throws UpstreamFault if the answer is cut off, is too long, or is none
+ * @throws UpstreamFault if the answer is cut off, too long, or malformed
  */
 export async function* readParts(
   protocol: Pick<ChatProtocol, 'read'>,
@@ -26,7 +26,7 @@ export async function* readParts(
   try {
     yield* partsOf(protocol, events, outputTokensMax);
   } finally {
-    // Ends the response. It waits for a read in progress, which nobody needs.
+    // End the response without waiting for a pending read.
     events.return().catch(() => undefined);
   }
 }
@@ -43,7 +43,7 @@ async function* partsOf(
     const event = protocol.read(next.value);
     usage.input = event.inputTokens ?? usage.input;
     usage.output = event.outputTokens ?? usage.output;
-    // A refusal stays one, whatever the last event says.
+    // Keep a refusal, whatever later events say.
     if (event.reason !== undefined && reason !== 'refusal') reason = event.reason;
     if (event.text !== undefined) {
       chars += event.text.length;
@@ -55,12 +55,12 @@ async function* partsOf(
     yield { kind: 'end', reason: isTooLong ? 'length' : (reason ?? 'stop'), usage };
     return;
   }
-  // Some servers close the connection after the reason, without a last event.
+  // Some servers close the connection after the finish reason, without a final event.
   if (reason === null) throw badReply('cut_off', 'the answer was cut off');
   yield { kind: 'end', reason, usage };
 }
 
-/** Return the data of each server-sent event. */
+/** Yield the data of each server-sent event. */
 async function* eventsOf(body: AsyncIterable<Uint8Array>): AsyncGenerator<string, void> {
   const arrived: string[] = [];
   const parser = createParser({ onEvent: ({ data }) => arrived.push(data) });

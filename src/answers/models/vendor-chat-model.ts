@@ -17,15 +17,15 @@ import { readParts } from './read-parts.ts';
 /** Name of the chat model in metrics. */
 const NAME = 'answers';
 const RETRIES_MAX = 2;
-/** Longest pause between two parts of an answer. Models that reason send nothing for a while. */
+/** Maximum pause between two parts of an answer. Reasoning models are silent for a while. */
 const SILENCE_MS = 30_000;
 const ERROR_BODY_BYTES_MAX = 65_536;
-/** Questions of one organization that wait for a free place. */
+/** Maximum number of waiting questions per organization. */
 const WAITING_OF_ONE_MAX = 100;
 
 /**
- * Chat model behind HTTP. One deadline spans the attempts and the whole answer, and a circuit breaker spares questions
- * the wait for a model that is down. Organizations take turns on its places.
+ * Chat model over HTTP. One deadline covers all attempts and the whole answer. A circuit breaker fails fast while the
+ * model is down. Organizations take turns for its slots.
  */
 export class VendorChatModel implements ChatModel {
   readonly id: string;
@@ -67,7 +67,7 @@ export class VendorChatModel implements ChatModel {
     const deadline = startDeadline(this.#settings.timeoutMs, signal, late);
     try {
       const leave = await this.#enter(deadline.signal);
-      // A reader that stands still must not keep the place.
+      // Release the slot even if the reader stalls.
       deadline.signal.addEventListener('abort', leave, { once: true });
       try {
         yield* this.#attempts(task, deadline);
@@ -83,7 +83,7 @@ export class VendorChatModel implements ChatModel {
     return this.#http.close();
   }
 
-  /** Wait for a place. @returns a function that gives it back */
+  /** Wait for a slot. @returns function that releases it */
   #enter(signal: AbortSignal): Promise<() => void> {
     const { promise: left, resolve: leave } = Promise.withResolvers<void>();
     return new Promise((entered, refused) => {
@@ -124,7 +124,7 @@ export class VendorChatModel implements ChatModel {
     return fault.kind === 'rejected' ? upstreamRejected(this.id, fault) : failedFor(this.id, fault);
   }
 
-  /** Call once, and report the outcome to the breaker and the metrics. */
+  /** Call the model once, and report the outcome to the circuit breaker and the metrics. */
   async *#attempt(task: ChatTask, deadline: Deadline): AsyncGenerator<ChatPart, void> {
     const permit = this.#breaker.enter();
     if (!permit) throw providerUnavailable(this.id, 'breaker_open', 'its last calls failed');
@@ -147,10 +147,10 @@ export class VendorChatModel implements ChatModel {
     }
   }
 
-  /** Send the request. @throws UpstreamFault for a refusal, RefusedFieldError */
+  /** Send the request. @throws UpstreamFault for an error response, RefusedFieldError */
   async #open(task: ChatTask, deadline: Deadline): Promise<AsyncIterable<Uint8Array>> {
     const { model, apiKey } = this.#settings;
-    // Copy the set for this request, because another one may add a field meanwhile.
+    // Copy the set, since a concurrent request may add a field.
     const refusedFields = new Set(this.#refusedFields);
     const request = this.#protocol.request({ ...task, model, apiKey, refusedFields });
     const reply = await this.#http.stream({
@@ -169,10 +169,10 @@ export class VendorChatModel implements ChatModel {
   }
 }
 
-/** Outcomes of a model that is up. */
+/** Outcomes that show that the model is up. */
 const ANSWERED: ReadonlySet<string> = new Set(['ok', 'rejected', 'http_400', 'http_413', 'http_422', 'http_429']);
 
-/** Read the first bytes of the body of an error. */
+/** Read the start of an error body. */
 async function readError({ body }: Pick<StreamedReply, 'body'>): Promise<Uint8Array> {
   const parts: Uint8Array[] = [];
   let bytes = 0;

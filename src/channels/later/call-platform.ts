@@ -11,7 +11,7 @@ const ANSWER_BYTES_MAX = 64 * 1024;
 /**
  * Return true if a URL is at one of the origins.
  *
- * @param origins origins in lower case; `*.` stands for the subdomains of a domain
+ * @param origins lowercase origins; `*.` matches any subdomain
  */
 export function isAtOrigin(url: string, origins: readonly string[]): boolean {
   if (!URL.canParse(url)) return false;
@@ -26,9 +26,9 @@ export function isAtOrigin(url: string, origins: readonly string[]): boolean {
 }
 
 /**
- * Call a platform once. A call to an origin that is not allowed is refused.
+ * Call a platform once. Refuse a URL outside the allowed origins.
  *
- * @param url address of the call, which may hold a credential
+ * @param url address of the call, which may contain a credential
  */
 export async function callPlatform(
   url: Secret,
@@ -50,7 +50,7 @@ export async function callPlatform(
       body: call.body === null ? null : JSON.stringify(call.body),
       timeoutMs: CALL_MS,
       bodyBytesMax: ANSWER_BYTES_MAX,
-      // A process that stops waits for the answer, since its outcome must be recorded.
+      // Don't abort on shutdown: the response must be awaited and recorded.
       signal: new AbortController().signal,
     });
     return judge(answer);

@@ -3,13 +3,13 @@ import type { Messenger } from '../messengers/messenger.ts';
 import type { AnswerConfig } from '../schema.ts';
 import { callPlatform } from './call-platform.ts';
 
-/** Result of asking a platform about a credential. `unknown`: it gave no usable answer. */
+/** Result of checking a credential with a platform. `unknown`: no usable response. */
 export interface CredentialCheck {
   readonly status: 'accepted' | 'refused' | 'unknown';
   readonly reason: string | null;
 }
 
-/** Ask the platform if it takes the credential with which replies are sent. Null if replies need none. */
+/** Ask the platform whether it accepts the credential for replies. Return null if replies need none. */
 export async function checkCredential(
   platforms: PlatformAddresses,
   { later }: Messenger,

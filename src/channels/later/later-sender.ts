@@ -30,13 +30,13 @@ import {
   waitAgain,
 } from './later-store.ts';
 
-/** Time after which another process takes over from one that has died. */
+/** Lease of a claim, after which another process takes over. */
 const CLAIM_MS = 6_000;
 const RENEWED_EVERY_MS = 2_000;
 const POLL_MS = 2_000;
-/** Replies in progress in this process. Further ones wait for a process with a free place. */
+/** Maximum concurrent replies in this process. Others wait for a process with capacity. */
 const RUNNING_MAX = 64;
-/** Time for making the answer: at most a share of the limit of the platform, whose rest is for sending it. */
+/** Time for creating the answer: at most a share of the platform's time limit. The rest is for sending it. */
 const ANSWER = { share: 0.75, msMax: 30_000 };
 const BACKOFF_MS = { first: 500, most: 8_000 };
 
@@ -44,14 +44,14 @@ export interface LaterContext extends AnswerContext, ConfigContext, Omit<LinkCon
   readonly platforms: PlatformAddresses;
 }
 
-/** Question that is replied to later. */
+/** Question with a later reply. */
 export interface LaterQuestion {
   readonly provider: string;
   readonly question: Question;
   readonly replyTo: Secret;
-  /** Time in which the platform takes the reply. */
+  /** Time during which the platform accepts the reply. */
   readonly limitMs: number;
-  /** Answer in progress; null if it has not begun. */
+  /** Answer in progress; null if not started. */
   readonly answering: Promise<AnswerReply> | null;
 }
 
@@ -64,26 +64,25 @@ interface Claimed {
 
 interface Work extends Claimed {
   readonly asked: z.output<typeof Sealed>;
-  /** Time by `performance.now()` from which the platform takes the reply no more. */
+  /** Time by `performance.now()` after which the platform no longer accepts the reply. */
   readonly endMs: number;
 }
 
 /**
- * Sends replies by calls to their platforms. Every question is stored before its delivery is acknowledged. If this
- * process dies, another one answers. A reply is marked before its call, and a call that may have arrived is not
- * repeated.
+ * Sender of replies by calls to their platforms. A question is stored before its delivery is acknowledged, so another
+ * process answers it if this one dies. A reply is marked before its call. A call that may have arrived is not repeated.
  */
 export class LaterSender {
   readonly #context: LaterContext;
   readonly #running = new Set<Promise<void>>();
-  /** Aborted while the process stops. */
+  /** Aborted on shutdown. */
   #stop = new AbortController();
 
   constructor(context: LaterContext) {
     this.#context = context;
   }
 
-  /** Store a question, and answer it in the background. A repeated delivery has no further effect. */
+  /** Store a question, and answer it in the background. Ignore a repeated delivery. */
   async accept({ provider, question, replyTo, limitMs, answering }: LaterQuestion): Promise<void> {
     const { sql, keyRing } = this.#context;
     const { channel, digest, utterance } = question;
@@ -97,7 +96,7 @@ export class LaterSender {
     if (isNew && claim !== null) this.#start({ key, claim, asked, endMs }, answering);
   }
 
-  /** Create the service that takes over replies of processes that have died. */
+  /** Create the service that takes over the replies of dead processes. */
   service(): Service {
     const { sql, logger } = this.#context;
     const polling = repeatingTask('sending of later replies', POLL_MS, logger, async () => {
@@ -130,7 +129,7 @@ export class LaterSender {
     }
   }
 
-  /** Decrypt a question; null if it was stored under another secret key. */
+  /** Decrypt a question. Return null if it was stored under another secret key. */
   #read(row: ClaimedRow): Work['asked'] | null {
     try {
       return Sealed.parse(JSON.parse(unseal(this.#context.keyRing.encryption, row.sealed, contextOf(row))));
@@ -149,7 +148,7 @@ export class LaterSender {
     this.#running.add(running);
   }
 
-  /** Answer and send a reply. A fault lets another process, or a later turn, try again. */
+  /** Answer and send a reply. After an error, another process or a later turn tries again. */
   async #run(work: Work, answering: Promise<AnswerReply> | null): Promise<void> {
     const { sql, logger } = this.#context;
     const { key, claim } = work;
@@ -180,7 +179,7 @@ export class LaterSender {
     return answerQuestion(this.#context, question, answerTime(performance.now(), work.endMs - performance.now()));
   }
 
-  /** Call the platform until it takes the reply, refuses it, or takes it no more. */
+  /** Call the platform until it accepts the reply, refuses it, or no longer accepts it. */
   async #send(work: Work, reply: AnswerReply): Promise<void> {
     const { sql, platforms } = this.#context;
     const { key, claim, asked, endMs } = work;
@@ -198,7 +197,7 @@ export class LaterSender {
       const afterMs = askedMs ?? backoffMs;
       if (performance.now() + afterMs >= endMs) return this.#finish(work, { kind: 'refused', reason });
       await waitAgain(sql, key, claim, { claimMs: afterMs + CLAIM_MS, reason });
-      // A process that stops leaves the reply to another one, after the wait that the platform asked for.
+      // On shutdown, leave the reply to another process, after the wait that the platform asked for.
       const hasWaited = await delay(afterMs, true, { signal: this.#stop.signal }).catch(() => false);
       if (!hasWaited) return;
     }
@@ -218,7 +217,7 @@ export class LaterSender {
     if (status === 'failed') logger.warn({ channel, reason }, 'a later reply was not taken by its platform');
   }
 
-  /** Read the configuration of a reply. @throws ChannelGone if it does not answer any more */
+  /** Read the configuration of a reply. @throws ChannelGone if it no longer answers questions */
   async #open({ key, asked }: Work) {
     const { sql, keyRing } = this.#context;
     const messenger = MESSENGERS.get(asked.provider);
@@ -233,12 +232,12 @@ export class LaterSender {
 
 class ChannelGone extends Error {}
 
-/** Return the time for the answer to a question whose platform takes replies for `limitMs`. */
+/** Return the time limits for answering a question whose platform accepts replies for `limitMs`. */
 export function answerTime(startMs: number, limitMs: number): AnswerTime {
   return { startMs, deadlineMs: Math.min(limitMs * ANSWER.share, ANSWER.msMax) };
 }
 
-/** Return the encryption context of a question, which ties it to its row. */
+/** Return the encryption context of a question, which binds it to its row. */
 export function contextOf({ orgId, configId, digest }: LaterKey): string {
   return `channel_later_replies/${orgId}/${configId}/${digest.toString('hex')}`;
 }

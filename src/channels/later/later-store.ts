@@ -1,25 +1,25 @@
 import { isStaying } from '../../access/move-store.ts';
 import type { Sql } from '../../platform/postgres.ts';
 
-/** Identity of a reply that is sent later: that of its delivery, with its organization. */
+/** Identity of a later reply: its organization and delivery. */
 export interface LaterKey {
   readonly orgId: string;
   readonly configId: string;
   readonly digest: Buffer;
 }
 
-/** Reply that this process has claimed. */
+/** Reply claimed by this process. */
 export interface ClaimedRow extends LaterKey {
   readonly sealed: Buffer;
-  /** Time until the platform takes the reply no more. */
+  /** Time left until the platform no longer accepts the reply. */
   readonly leftMs: number;
 }
 
 /**
- * Record a reply and its delivery. Change nothing and return false for a repeated delivery, unless its reply failed and
- * the platform certainly does not have it.
+ * Record a reply and its delivery. For a repeated delivery, change nothing and return false, unless the reply failed
+ * and the platform certainly doesn't have it.
  *
- * @param times.claimMs time for which the process with the claim answers it; zero without a claim
+ * @param times.claimMs lease of the claiming process; zero for no claim
  */
 export async function insertLater(
   sql: Sql,
@@ -48,7 +48,7 @@ export async function insertLater(
   return rows.length > 0;
 }
 
-/** Claim replies of all organizations that no process answers, oldest first. */
+/** Claim unclaimed replies of all organizations, oldest first. */
 export async function claimDue(
   sql: Sql,
   { claim, claimMs, rowsMax }: { readonly claim: string; readonly claimMs: number; readonly rowsMax: number },
@@ -70,7 +70,7 @@ export async function claimDue(
   }));
 }
 
-/** Extend the claim of a reply that waits. Return false if it is lost. */
+/** Extend the claim of a waiting reply. Return false if the claim is lost. */
 export async function extendClaim(sql: Sql, key: LaterKey, claim: string, claimMs: number): Promise<boolean> {
   const result = await sql`
     UPDATE channel_later_replies SET due_at = clock_timestamp() + ${claimMs} * interval '1 millisecond'
@@ -78,7 +78,7 @@ export async function extendClaim(sql: Sql, key: LaterKey, claim: string, claimM
   return result.count > 0;
 }
 
-/** Let another process take a reply that waits. */
+/** Release a waiting reply to other processes. */
 export async function releaseLater(sql: Sql, key: LaterKey, claim: string, reason: string | null): Promise<void> {
   await sql`
     UPDATE channel_later_replies SET claim = NULL, due_at = clock_timestamp(), reason = coalesce(${reason}, reason)
@@ -86,9 +86,9 @@ export async function releaseLater(sql: Sql, key: LaterKey, claim: string, reaso
 }
 
 /**
- * Mark a reply as being sent. Return false if the claim is lost or the platform takes it no more.
+ * Mark a reply as being sent. Return false if the claim is lost or the platform no longer accepts the reply.
  *
- * @param sendingMs time after which the process must have died
+ * @param sendingMs time after which the process counts as dead
  */
 export async function beginSending(sql: Sql, key: LaterKey, claim: string, sendingMs: number): Promise<boolean> {
   const result = await sql`
@@ -98,7 +98,7 @@ export async function beginSending(sql: Sql, key: LaterKey, claim: string, sendi
   return result.count > 0;
 }
 
-/** Let a reply that the platform did not take wait for its next call. */
+/** Return a reply that the platform didn't accept to the waiting state, until its next call. */
 export async function waitAgain(
   sql: Sql,
   key: LaterKey,
@@ -111,7 +111,7 @@ export async function waitAgain(
     WHERE ${isClaimed(sql, key, claim)} AND status = 'sending'`;
 }
 
-/** Record the end of a reply, and remove its question and address. Return false if it has ended already. */
+/** Record the end of a reply, and erase its question and address. Return false if it has already ended. */
 export async function finishLater(
   sql: Sql,
   key: LaterKey,
@@ -127,8 +127,8 @@ export async function finishLater(
 }
 
 /**
- * Give up, in all organizations, the replies that the platform takes no more, and those that a process was sending when
- * it died. The platform may have the latter. Return the configuration of each.
+ * Give up replies of all organizations that the platform no longer accepts, and those whose process died while sending;
+ * the platform may have the latter. Return the configuration of each.
  */
 export async function giveUpLate(sql: Sql): Promise<string[]> {
   const rows = await sql<{ config_id: string }[]>`
@@ -140,7 +140,7 @@ export async function giveUpLate(sql: Sql): Promise<string[]> {
   return rows.map(({ config_id }) => config_id);
 }
 
-/** Delete replies of all organizations that are older than `ageMs`, at most `rowsMax`. */
+/** Delete at most `rowsMax` replies of all organizations that are older than `ageMs`. */
 export async function deleteOldLater(sql: Sql, ageMs: number, rowsMax: number): Promise<void> {
   await sql`
     DELETE FROM channel_later_replies WHERE (config_id, digest) IN (

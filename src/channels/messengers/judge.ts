@@ -3,12 +3,12 @@ import { retryAfterMs } from '../../platform/upstream/retry-after.ts';
 import type { HttpReply } from '../../platform/upstream/transport.ts';
 import type { Verdict } from './messenger.ts';
 
-/** Judge an answer after which the platform certainly has no reply, as one that may be repeated. */
+/** Judge a response as retryable, if the platform certainly doesn't have the reply. */
 export function repeatable({ status, headers }: HttpReply): Verdict {
   return { kind: 'again', reason: `http_${status}`, afterMs: retryAfterMs(headers, null) };
 }
 
-/** Parse the body of an answer; null if it is not JSON. */
+/** Parse the body of a response. Return null if it isn't JSON. */
 export function jsonOf({ body }: HttpReply): unknown {
   try {
     return JSON.parse(body.toString('utf8'));

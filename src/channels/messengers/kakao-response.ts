@@ -3,7 +3,7 @@ import { cutText } from '../excerpt.ts';
 import { OUTPUT_CHARS_MAX } from '../schema.ts';
 import type { LinkedPassage, LinkedReply } from './messenger.ts';
 
-/** Limits of the components (answer_json_format). Title and description of a text card share their limit. */
+/** Limits of the components (answer_json_format). Title and description of a text card share one limit. */
 const CARD = { titleCharsMax: 50, charsMax: 400 };
 const LIST = { itemsMax: 5, titleCharsMax: 50, descriptionCharsMax: 60 };
 const LABELS = { open: '원문 보기', more: '다른 결과', sources: '출처' };
@@ -11,8 +11,8 @@ const LABELS = { open: '원문 보기', more: '다른 결과', sources: '출처'
 type Placed = LinkedPassage & { readonly url: string };
 
 /**
- * Make a SkillResponse 2.0. If the pages of all passages have addresses, show the best passage as a text card with a
- * button, and the others as a list card with links; below an answer, its sources are the list card. Otherwise show
+ * Build a SkillResponse 2.0. If the pages of all passages have URLs, show the best passage as a text card with a
+ * button, and the others as a list card with links. Below an answer, show its sources as the list card. Otherwise use
  * simple texts.
  */
 export function toSkillResponse(reply: LinkedReply, quickReplies: readonly string[]): object {
@@ -65,7 +65,7 @@ const SkillResponse = z.object({
   template: z.object({ outputs: z.array(Output).min(1).max(3) }),
 });
 
-/** Read the texts of a response. */
+/** Extract the texts of a response. */
 export function readSkillText(response: unknown): string {
   return SkillResponse.parse(response).template.outputs.join('\n\n');
 }

@@ -8,10 +8,10 @@ import { jsonOf, repeatable, stringField } from './judge.ts';
 import { readSkillText, toSkillResponse } from './kakao-response.ts';
 import { headerOf, isSameSecret, type Messenger, type Verdict } from './messenger.ts';
 
-/** Number of random bytes of the secret in the address. */
+/** Number of random bytes of the secret in the URL. */
 const SECRET_BYTES = 24;
 const CALLBACK_LIMIT_MS = 60_000;
-/** Limits of a response (answer_json_format). The guide gives no length of a quick reply; a button takes 14. */
+/** Limits of a response (answer_json_format). The guide gives no length for quick replies; buttons allow 14. */
 const QUICK_REPLIES = { max: 10, charsMax: 14 };
 const WAITING_CHARS_MAX = 400;
 
@@ -68,8 +68,8 @@ const SkillPayload = z.object({
 /**
  * Skill of a KakaoTalk chatbot: SkillPayload and SkillResponse 2.0 (kakaobusiness.gitbook.io, chatbot, skill guide,
  * answer_json_format and ai_chatbot_callback_guide, read in November 2026). The platform signs nothing, waits five
- * seconds and repeats nothing. If a block has a callback, the response may ask to wait, and the reply follows at the
- * callback address, which works once and for one minute.
+ * seconds and never retries. If a block has a callback, the response may ask to wait, and the reply follows at the
+ * callback URL, which works once and for one minute.
  */
 export const kakao: Messenger<KakaoConfig> = {
   provider: 'kakao',
@@ -120,8 +120,8 @@ export const kakao: Messenger<KakaoConfig> = {
 };
 
 /**
- * Judge by `status` of a CallbackResponse: SUCCESS, FAIL or ERROR. The address works once, so a call that met a fault
- * may be repeated.
+ * Judge by `status` of a CallbackResponse: SUCCESS, FAIL or ERROR. The URL works only once, so a call that met an error
+ * can safely be repeated.
  */
 function judgeCallback(answer: HttpReply): Verdict {
   if (answer.status === 429 || answer.status >= 500) return repeatable(answer);

@@ -7,7 +7,7 @@ import { repeatable } from './judge.ts';
 import { type AskedQuestion, headerOf, isSameSecret, type Messenger, textsOf, type Verdict } from './messenger.ts';
 
 const SIGNATURE_HEADER = 'x-line-signature';
-/** Reply tokens work for one minute after a delivery. */
+/** Time for which a reply token works after a delivery. */
 const LIMIT_MS = 60_000;
 const EVENTS_MAX = 100;
 
@@ -41,9 +41,9 @@ const Webhook = z.object({ events: z.array(z.unknown()) });
 
 /**
  * LINE channel with the Messaging API (developers.line.biz: reference/messaging-api, sections "Webhooks", "Signature
- * validation" and "Send reply message", read in November 2026). A webhook brings several events. LINE repeats it with
- * the same `webhookEventId` if redelivery is on. A reply token works once and for a minute. A reply has at most five
- * messages, and a text 5,000 characters. In groups, the bot answers messages that mention it.
+ * validation" and "Send reply message", read in November 2026). A webhook delivers several events. If redelivery is on,
+ * LINE repeats it with the same `webhookEventId`. A reply token works once and for one minute. A reply has at most five
+ * messages of up to 5,000 characters. In groups, the bot answers messages that mention it.
  */
 export const line: Messenger<LineConfig> = {
   provider: 'line',
@@ -101,7 +101,7 @@ function signatureOf(secret: string, bytes: Buffer): string {
   return createHmac('sha256', secret).update(bytes).digest('base64');
 }
 
-/** A test delivery has no reply token, so that its reply is the response. */
+/** Convert an event. A test delivery has no reply token, so its reply is the response. */
 function readEvent({ webhookEventId: deliveryId, replyToken, source, message }: MessageEvent): AskedQuestion[] {
   const own = message.mention?.mentionees.filter(({ isSelf }) => isSelf) ?? [];
   if (source.type !== 'user' && own.length === 0) return [];
@@ -109,7 +109,7 @@ function readEvent({ webhookEventId: deliveryId, replyToken, source, message }: 
   return text === '' ? [] : [{ text, deliveryId, replyTo: replyToken === undefined ? null : new Secret(replyToken) }];
 }
 
-/** Cut mentions out of a text. Their places are in UTF-16 units. */
+/** Remove mentions from a text. Their positions are in UTF-16 units. */
 function without(text: string, mentions: readonly z.output<typeof Mentionee>[]): string {
   const last = mentions.toSorted((a, b) => b.index - a.index);
   return last.reduce((rest, { index, length }) => `${rest.slice(0, index)} ${rest.slice(index + length)}`, text);
@@ -119,7 +119,7 @@ function toMessages(reply: ChannelReply): object[] {
   return textsOf(reply).map((text) => ({ type: 'text', text }));
 }
 
-/** Judge by the status. LINE sends no message if it answers with an error, and a reply token works once. */
+/** Judge by status code. On an error, LINE sends no message. A reply token works only once. */
 function judgeReply(answer: HttpReply): Verdict {
   if (answer.status === 429 || answer.status >= 500) return repeatable(answer);
   return answer.status < 300 ? { kind: 'taken' } : { kind: 'refused', reason: `http_${answer.status}` };

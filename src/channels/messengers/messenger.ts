@@ -7,11 +7,11 @@ import type { HttpReply } from '../../platform/upstream/transport.ts';
 import type { ReplyLanguage } from '../phrases.ts';
 import type { AnswerConfig, ChannelReply, ReplyPassage } from '../schema.ts';
 
-/** Delivery as it arrived at the path of a configuration. */
+/** Raw delivery at the path of a configuration. */
 export interface RawDelivery {
   readonly headers: IncomingHttpHeaders;
   readonly bytes: Buffer;
-  /** Secret in the path; null if the path has none. */
+  /** Secret in the path; null if it has none. */
   readonly pathSecret: string | null;
 }
 
@@ -19,16 +19,16 @@ type Json = Readonly<Record<string, unknown>>;
 
 export interface AskedQuestion {
   readonly text: string;
-  /** Id that repetitions of the delivery share; null if the platform repeats nothing. */
+  /** Id that repeated deliveries share; null if the platform never repeats one. */
   readonly deliveryId: string | null;
-  /** Place to which a later call brings the reply, as text for `LaterReplies`; null if the response is the reply. */
+  /** Target of a later reply, as text for `LaterReplies`; null if the reply is the response. */
   readonly replyTo: Secret | null;
 }
 
-/** Reply whose passages have the addresses of their pages; null where the address of the service is not known. */
+/** Reply whose passages have page URLs; null if the service's URL is unknown. */
 export interface LinkedReply extends ChannelReply {
   readonly passages: readonly LinkedPassage[];
-  /** Text of a chat model that cites the passages; undefined if the reply is the passages. */
+  /** Text of a chat model with citations of the passages; undefined if the reply consists of the passages. */
   readonly answer?: string | undefined;
 }
 export type LinkedPassage = ReplyPassage & { readonly url: string | null };
@@ -36,13 +36,13 @@ export type LinkedPassage = ReplyPassage & { readonly url: string | null };
 /** Call to a platform. */
 export interface PlatformCall {
   readonly authorization: Secret | null;
-  /** JSON to post; null for a GET. */
+  /** JSON body of a POST; null for a GET. */
   readonly body: object | null;
 }
 
 /**
- * Judgement on the answer to a call. `taken`: the platform has the reply. `again`: it certainly has not, and a later
- * call may succeed. `refused`: it certainly has not. `uncertain`: it may have it.
+ * Verdict on the response to a call. `taken`: the platform has the reply. `again`: it certainly doesn't, and a later
+ * call may succeed. `refused`: it certainly doesn't. `uncertain`: it may have the reply.
  */
 export type Verdict =
   | { readonly kind: 'taken' }
@@ -51,54 +51,54 @@ export type Verdict =
 
 /** Replies by a call to the platform, after the response to the delivery. */
 export interface LaterReplies<Config> {
-  /** Time from the delivery within which the platform takes a reply. */
+  /** Time after the delivery during which the platform accepts a reply. */
   readonly limitMs: number;
-  /** Tell which replies are sent by a call: all, those that are late for a response, or none. */
+  /** Return which replies are sent by a call: all, those too late for a response, or none. */
   when(config: Config): 'always' | 'late' | 'never';
-  /** Response to a delivery whose reply follows. */
+  /** Build the response to a delivery whose reply follows later. */
   acknowledge(config: Config, language: ReplyLanguage): object;
-  /** Origins that calls may go to. `*.` stands for the subdomains of a domain. */
+  /** Return the allowed origins of calls. `*.` matches any subdomain. */
   origins(addresses: PlatformAddresses): readonly string[];
-  /** Return the address of a call, which may hold a credential. @param replyTo that of the question */
+  /** Return the URL of a call, which may contain a credential. @param replyTo target from the question */
   urlOf(replyTo: Secret, addresses: PlatformAddresses): Secret;
   toCall(reply: LinkedReply, replyTo: Secret, config: Config): PlatformCall;
   judge(answer: HttpReply): Verdict;
-  /** Make a call that only tells if the platform takes the credential; null if replies need none. */
+  /** Build a call that only checks the credential; null if replies need none. */
   probe(config: Config, addresses: PlatformAddresses): { readonly url: Secret; readonly call: PlatformCall } | null;
 }
 
 /**
- * Messenger whose platform has a form of its own for deliveries and replies. A reply is the response to the delivery or
- * a later call. Every messenger passes `test/channels/messengers.test.ts`.
+ * Messenger whose platform has its own format of deliveries and replies. The reply is the response to the delivery or a
+ * later call. Every messenger passes `test/channels/messengers.test.ts`.
  */
 export interface Messenger<Config extends AnswerConfig = AnswerConfig> {
   /** Value of `provider` in a configuration. */
   readonly provider: string;
-  /** Fields of a configuration. */
+  /** Schema of the fields of a configuration. */
   readonly config: z.ZodType<Config, object>;
-  /** True if configurations without `collection` are stored as they are, like those of other providers. */
+  /** True to store configurations without `collection` unchanged, like those of other providers. */
   readonly isFreeFormAllowed: boolean;
-  /** Return the path to register at the platform. */
+  /** Return the path to register with the platform. */
   pathOf(configId: string, config: Config): string;
   /**
-   * Return true if the delivery comes from the platform. The time does not depend on where a credential is wrong.
+   * Return true if the delivery is from the platform. Credentials are compared in constant time.
    *
    * @param nowMs milliseconds since 1970
    */
   isGenuine(delivery: RawDelivery, config: Config, nowMs: number): boolean;
-  /** Read the questions of a delivery. If there are several, each has a `replyTo`. */
+  /** Extract the questions of a delivery. If there are several, each has a `replyTo`. */
   readQuestions(json: Json): readonly AskedQuestion[];
-  /** Bring a reply into the form of a response. @param json the delivery */
+  /** Convert a reply to a response. @param json the delivery */
   toResponse(reply: LinkedReply, json: Json, config: Config): object;
-  /** Make the response to a delivery that asks nothing. */
+  /** Build the response to a delivery without a question. */
   toNothing(json: Json): object;
-  /** Null if every reply is a response. */
+  /** Later replies; null if every reply is a response. */
   readonly later: LaterReplies<Config> | null;
-  /** Steps at the platform, of which one registers the address. */
+  /** Setup steps at the platform, including the registration of the URL. */
   readonly steps: readonly string[];
-  /** Make a delivery as the platform does, whose reply is the response, to try a configuration. */
+  /** Build a test delivery like the platform's, with the response as its reply. */
   makeDelivery(utterance: string, config: Config): MadeDelivery;
-  /** Read the text of a response. @throws an error for a response of another form */
+  /** Extract the text of a response. @throws an error for a response of another shape */
   readText(response: unknown): string;
 }
 
@@ -107,13 +107,13 @@ export interface MadeDelivery {
   readonly headers: Readonly<Record<string, string>>;
 }
 
-/** Compare two secrets in a time that depends on neither. */
+/** Compare two secrets in constant time. */
 export function isSameSecret(presented: string, expected: string): boolean {
   const digest = (text: string) => createHash('sha256').update(text).digest();
   return timingSafeEqual(digest(presented), digest(expected));
 }
 
-/** Return a header that occurs once; the empty text if there is none. */
+/** Return a header that occurs once; '' if it is absent. */
 export function headerOf({ headers }: RawDelivery, name: string): string {
   const value = headers[name];
   return typeof value === 'string' ? value : '';

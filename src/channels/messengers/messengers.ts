@@ -5,7 +5,7 @@ import { slack } from './slack.ts';
 import { teams } from './teams.ts';
 import { telegram } from './telegram.ts';
 
-/** Messengers by the provider of their configurations, besides that of the contract. */
+/** Messengers by configuration provider, except that of the contract. */
 export const MESSENGERS: ReadonlyMap<string, Messenger> = new Map<string, Messenger>(
   [kakao, telegram, teams, slack, line].map((messenger) => [messenger.provider, messenger]),
 );

@@ -17,12 +17,12 @@ import {
 const TIMESTAMP_HEADER = 'x-slack-request-timestamp';
 const SIGNATURE_HEADER = 'x-slack-signature';
 const WINDOW_SECONDS = 300;
-/** Length that Slack recommends for the text of a message; it cuts texts of more than 40,000 characters. */
+/** Message length recommended by Slack, which truncates texts of more than 40,000 characters. */
 const TEXT_CHARS_MAX = 4_000;
-/** Age at which a reply is of no use. Slack itself sets no limit. */
+/** Age after which a reply is useless. Slack itself sets no limit. */
 const LIMIT_MS = 5 * 60_000;
 const GAP = '\n\n';
-/** Errors of `chat.postMessage` after which Slack may have posted the message. */
+/** Errors of `chat.postMessage` after which the message may have been posted. */
 const UNCERTAIN = new Set(['fatal_error', 'internal_error', 'request_timeout', 'service_unavailable']);
 const RATE_LIMITED = new Set(['ratelimited', 'rate_limited']);
 
@@ -57,8 +57,8 @@ const Place = z.object({ channel: z.string(), thread_ts: z.string() });
 /**
  * Slack app with the Events API (docs.slack.dev: apis/events-api, authentication/verifying-requests-from-slack,
  * reference/methods/chat.postMessage, messaging/formatting-message-text, read in November 2026). Slack waits three
- * seconds and repeats an event at once, after one minute and after five, with the same `event_id`. The reply is posted
- * in the thread of the question.
+ * seconds. It repeats an event immediately, after one minute and after five, with the same `event_id`. The reply is
+ * posted in the question's thread.
  */
 export const slack: Messenger<SlackConfig> = {
   provider: 'slack',
@@ -125,12 +125,12 @@ function signatureOf(secret: string, timestamp: string, bytes: Buffer): string {
   return `v0=${createHmac('sha256', secret).update(`v0:${timestamp}:`).update(bytes).digest('hex')}`;
 }
 
-/** A test delivery has no channel, so that its reply is the response. */
+/** Return where to post the reply; null for a test delivery, which has no channel, so its reply is the response. */
 function placeOf({ channel, ts, thread_ts }: z.output<typeof EventCallback>['event']): Secret | null {
   return channel === undefined ? null : new Secret(JSON.stringify({ channel, thread_ts: thread_ts ?? ts }));
 }
 
-/** Return the text of a message without mentions, with links and entities as plain text. */
+/** Return a message's text without mentions, with links and entities as plain text. */
 function plainText(text: string): string {
   const plain = text
     .replace(/<[@!][^>]*>/g, ' ')
@@ -138,7 +138,7 @@ function plainText(text: string): string {
   return unescapeText(plain).replace(/\s+/g, ' ').trim();
 }
 
-/** Render a reply as mrkdwn, with links to the passages if they have addresses, within the recommended length. */
+/** Render a reply as mrkdwn within the recommended length, with links to passages that have URLs. */
 function renderReply(reply: LinkedReply): string {
   const isLinked = reply.passages.length > 0 && reply.passages.every(({ url }) => url !== null);
   const parts = isLinked ? linkedParts(reply) : textsOf(reply).map(escapeText);
@@ -150,7 +150,7 @@ function renderReply(reply: LinkedReply): string {
   return text;
 }
 
-/** Render passages with links, or an answer and the links of its sources. */
+/** Render passages with links, or an answer with links to its sources. */
 function linkedParts({ answer, passages }: LinkedReply): string[] {
   if (answer === undefined) return passages.map(renderPassage);
   const sources = passages.map(({ number, source, url }) => `[${number}] <${url}|${escapeText(source)}>`);
@@ -161,7 +161,7 @@ function renderPassage({ score, text, source, url }: LinkedPassage, index: numbe
   return `${index + 1}. [${score.toFixed(2)}] ${escapeText(text)}\n<${url}|${escapeText(source)}>`;
 }
 
-/** Escape the control characters of mrkdwn, so that a document brings no links and notifies nobody. */
+/** Escape the control characters of mrkdwn, so that a document can't insert links or notify people. */
 function escapeText(text: string): string {
   return text.replace(/&/g, '&amp;').replace(/</g, '&lt;').replace(/>/g, '&gt;');
 }
@@ -170,7 +170,7 @@ function unescapeText(text: string): string {
   return text.replace(/&lt;/g, '<').replace(/&gt;/g, '>').replace(/&amp;/g, '&');
 }
 
-/** Judge by `ok` and `error` of the body. After 429 the message was not posted. */
+/** Judge by `ok` and `error` in the body. After a 429, the message was not posted. */
 function judgePost(answer: HttpReply): Verdict {
   if (answer.status === 429) return repeatable(answer);
   if (answer.status >= 500) return { kind: 'uncertain', reason: `http_${answer.status}` };

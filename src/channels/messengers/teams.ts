@@ -17,8 +17,8 @@ const ENTITIES: Readonly<Record<string, string>> = { amp: '&', lt: '<', gt: '>',
 
 /**
  * Outgoing webhook of Microsoft Teams (learn.microsoft.com, "Create Outgoing Webhooks", read in November 2026). A
- * message that mentions the webhook is posted as an activity. `Authorization: HMAC <base64>` has the HMAC-SHA-256 of
- * the body under the security token. The response is the reply.
+ * message that mentions the webhook is posted as an activity. `Authorization: HMAC <base64>` carries the HMAC-SHA-256
+ * of the body under the security token. The reply is the response.
  */
 export const teams: Messenger<TeamsConfig> = {
   provider: 'teams',
@@ -34,7 +34,7 @@ export const teams: Messenger<TeamsConfig> = {
     const text = plainText(activity.data.text);
     return text === '' ? [] : [{ text, deliveryId: activity.data.id, replyTo: null }];
   },
-  // As plain text, a document cannot bring links or images into the conversation.
+  // As plain text, a document can't insert links or images into the conversation.
   toResponse: (reply) => ({ type: 'message', textFormat: 'plain', text: textOf(reply) }),
   toNothing: () => ({ type: 'message', textFormat: 'plain', text: phraseOf('no_question', 'en') }),
   later: null,
@@ -52,7 +52,7 @@ function authorizationOf(bytes: Buffer | string, secret: string): string {
   return `HMAC ${createHmac('sha256', Buffer.from(secret, 'base64')).update(bytes).digest('base64')}`;
 }
 
-/** Return the text of a message without the mention of the webhook and without HTML. */
+/** Return a message's text without HTML and without the webhook's mention. */
 function plainText(html: string): string {
   return html
     .replace(/<at>.*?<\/at>/gs, ' ')

@@ -25,9 +25,9 @@ const Update = z.object({
 });
 
 /**
- * Telegram bot by webhook (core.telegram.org/bots/api, setWebhook and "Making requests when getting updates", read in
- * November 2026). The response to an update is itself a call of `sendMessage`, whose text takes 4,096 characters.
- * Telegram repeats an update until it gets a status of 2xx.
+ * Telegram bot with a webhook (core.telegram.org/bots/api, setWebhook and "Making requests when getting updates", read
+ * in November 2026). The response to an update is itself a `sendMessage` call, with up to 4,096 characters. Telegram
+ * repeats an update until it gets a 2xx status.
  */
 export const telegram: Messenger<TelegramConfig> = {
   provider: 'telegram',
@@ -39,7 +39,7 @@ export const telegram: Messenger<TelegramConfig> = {
     const update = Update.safeParse(json);
     if (!update.success || update.data.message.from?.is_bot === true) return [];
     const { update_id: id, message } = update.data;
-    // In groups, a question begins with a command or with the name of the bot.
+    // In groups, a question starts with a command or the bot's name.
     const text = message.text.replace(/^(?:\/\w+(?:@\w+)?|@\w+)(?:\s+|$)/, '').trim();
     return text === '' ? [] : [{ text, deliveryId: String(id), replyTo: null }];
   },

@@ -7,7 +7,7 @@ export const credential = z
   .string({ error: ({ input }) => (input === undefined ? 'is required' : 'must be a string') })
   .regex(/^[\x21-\x7e]{1,4096}$/, 'must be printable ASCII without spaces');
 
-/** Make the schema of a field that holds no credential. */
+/** Build the schema of a field that isn't a credential. */
 export function plainField(charsMax: number) {
   return z
     .string({ error: ({ input }) => (input === undefined ? 'is required' : 'must be a string') })
@@ -16,7 +16,7 @@ export function plainField(charsMax: number) {
     .refine(isPlainName, PLAIN_NAME_RULE);
 }
 
-/** Require the number of the sender if text messages are to be sent. */
+/** Require the sender's number if text messages are to be sent. */
 export function withSender<Output extends SenderConfig, Schema extends z.ZodType<Output, object>>(
   schema: Schema,
 ): Schema {
@@ -26,10 +26,10 @@ export function withSender<Output extends SenderConfig, Schema extends z.ZodType
   });
 }
 
-/** Offset of Korean time, which has no summer time. */
+/** Offset of Korean time, which has no daylight saving time. */
 const SEOUL_OFFSET_MS = 9 * 3_600_000;
 
-/** Format a time as `2026-11-29 23:40:39` in Korean time, as the vendors' queries expect it. */
+/** Format a time as `2026-11-29 23:40:39` in Korean time, for vendors' queries. */
 export function seoulTime(date: Date): string {
   const shifted = new Date(date.getTime() + SEOUL_OFFSET_MS).toISOString();
   return shifted.slice(0, 'yyyy-mm-ddThh:mm:ss'.length).replace('T', ' ');

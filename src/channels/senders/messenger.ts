@@ -9,13 +9,13 @@ import { NotAccepted } from './not-accepted.ts';
 import type { OutgoingMessage, SenderConnection } from './sender.ts';
 import { noAnswer } from './vendor-call.ts';
 
-/** Delays before retries of a request that failed to connect. */
+/** Delays before retries of a failed connection. */
 const RETRY_DELAYS_MS = [200, 800];
 const CONNECTIONS_MAX = 32;
 const ANSWER_BYTES_MAX = 64 * 1024;
 const MESSAGE_ID_CHARS_MAX = 512;
 
-/** Provider of the contract's notifications, which fills templates itself and reports nothing. */
+/** Provider of the contract's notifications. It fills templates itself and reports nothing. */
 export interface MessengerSender {
   connect(config: MessengerConfig): SenderConnection;
   close(): Promise<void>;
@@ -34,7 +34,7 @@ export function openMessengerSender(settings: MessengerSettings): MessengerSende
       timeoutMs,
       headers: { authorization: `${settings.authScheme} ${apiKey.reveal()}`, accept: 'application/json' },
       bodyBytesMax: ANSWER_BYTES_MAX,
-      // A client that leaves does not abort the request, since its outcome must be recorded.
+      // Don't abort when the client disconnects, since the outcome must be recorded.
       signal: new AbortController().signal,
     });
     if (reply.status >= 300) throw toFault(reply.status, reply.headers, reply.body, apiKey);
@@ -70,7 +70,7 @@ function bodyOf(channelId: string, { phone, templateCode, args }: OutgoingMessag
 }
 
 /**
- * Convert a fault. After a redirect or a 4xx nothing was sent. After other responses or a timeout this is uncertain.
+ * Convert an error. After a redirect or a 4xx, nothing was sent. After other responses or a timeout, this is uncertain.
  */
 function notAccepted(error: unknown): unknown {
   if (!(error instanceof UpstreamFault) || error.status === null) return noAnswer(error);
@@ -78,7 +78,7 @@ function notAccepted(error: unknown): unknown {
   return new NotAccepted(isRefused ? 'refused' : 'unknown', `http_${error.status}`, { cause: error });
 }
 
-/** Read the id of the message. @throws UpstreamFault for a response without an id */
+/** Extract the message id. @throws UpstreamFault for a response without an id */
 function messageIdOf({ body }: HttpReply): string {
   const { message_id: id } = parseObject(body);
   if (typeof id === 'number' && Number.isSafeInteger(id)) return String(id);

@@ -17,9 +17,9 @@ type NhnConfig = z.output<typeof NhnConfig>;
 
 const FIND_MARGIN_MS = 60_000;
 const APPROVED = 'TSC03';
-/** Result codes of the header: wrong app key, wrong secret key, daily limit, blocked profile. */
+/** Header result codes: wrong app key, wrong secret key, daily limit, blocked profile. */
 const ACCOUNT = new Set([-1000, -1001, -1017, -1027, -4004, -4005]);
-/** Result codes of a request that may succeed later: key of an earlier request, failed vendor, system error. */
+/** Result codes of temporary failures: key of an earlier request, failed vendor, system error. */
 const BUSY = new Set([-1005, -7000, -9999]);
 const NO_MESSAGE = -1016;
 const NO_TEMPLATE = -3003;
@@ -56,9 +56,9 @@ const NhnTemplate = z.looseObject({
 });
 
 /**
- * Alimtalk of NHN Cloud KakaoTalk Bizmessage, API v2.3 (docs.nhncloud.com: KakaoTalk Bizmessage, alimtalk-api-guide
- * and error-code; read in November 2026). The vendor fills the template. `recipientGroupingKey` holds the id of the
- * notification, and the vendor refuses a second request with the same `X-NC-API-IDEMPOTENCY-KEY` within ten minutes.
+ * Alimtalk of NHN Cloud KakaoTalk Bizmessage, API v2.3 (docs.nhncloud.com: KakaoTalk Bizmessage, alimtalk-api-guide and
+ * error-code; read in November 2026). The vendor fills the template. `recipientGroupingKey` holds the notification's
+ * id. The vendor refuses a second request with the same `X-NC-API-IDEMPOTENCY-KEY` within ten minutes.
  */
 export const nhn: Sender<NhnConfig> = {
   provider: 'nhn',
@@ -134,7 +134,7 @@ function requestOf(config: NhnConfig, { id, phone, templateCode, args, instead }
   };
 }
 
-/** Return the body of an answer whose header says that the request succeeded. The status of a failure is 200, too. */
+/** Return the body of a response whose header reports success. Failures also have status 200. */
 function successOf(json: unknown, safe: (reason: string) => string): unknown {
   const body = z.looseObject({ header: Header }).safeParse(json);
   if (!body.success) throw new NotAccepted('unknown', 'invalid_answer');
@@ -152,7 +152,7 @@ function kindOf(code: number): NotAcceptedKind {
   return BUSY.has(code) ? 'busy' : 'rejected';
 }
 
-/** Make a handler of errors that returns an empty answer for one result code. */
+/** Return an error handler that returns an empty response for one result code. */
 function noneIf(code: number): (error: unknown) => object {
   return (error) => {
     if (error instanceof NotAccepted && error.cause === code) return {};

@@ -4,14 +4,14 @@ import { openMessengerSender } from './messenger.ts';
 import type { Sender, SenderConfig, SenderConnection } from './sender.ts';
 import { openVendor, type VendorConnections } from './vendor-call.ts';
 
-/** Way in which a configuration sends: through the provider of the contract, or a vendor of Alimtalk. */
+/** Way in which a configuration sends: through the contract's provider or an Alimtalk vendor. */
 export type SendingConfig =
   | { readonly kind: 'contract'; readonly config: MessengerConfig }
   | { readonly kind: 'vendor'; readonly sender: Sender; readonly config: SenderConfig };
 
-/** Connections to the providers of notifications. The first use of a vendor opens its connections. */
+/** Connections to notification providers, opened on first use of each vendor. */
 export interface Senders {
-  /** Return the connection of a configuration; null if its notifications only go to the local outbox. */
+  /** Return the connection of a configuration; null if its notifications stay in the local outbox. */
   connect(channel: SendingConfig): SenderConnection | null;
   close(): Promise<void>;
 }

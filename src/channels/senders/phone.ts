@@ -1,5 +1,5 @@
 /**
- * Return the national form of a Korean mobile number: `+821012345678`, `821012345678` and `01012345678` are
+ * Return the national form of a Korean mobile number: `01012345678` for `+821012345678`, `821012345678` and
  * `01012345678`. Return null for any other number, since Alimtalk reaches only Korean mobile numbers.
  */
 export function koreanMobile(phone: string): string | null {

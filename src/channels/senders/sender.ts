@@ -1,25 +1,25 @@
 import { z } from 'zod';
 import type { VendorName } from '../../platform/channel-settings.ts';
 
-/** Text message that the vendor sends if KakaoTalk does not deliver the notification. */
+/** Fallback text message that the vendor sends if KakaoTalk doesn't deliver the notification. */
 export interface TextMessage {
   readonly type: 'SMS' | 'LMS';
-  /** Registered number of the sender, digits only. */
+  /** Sender's registered number, digits only. */
   readonly from: string;
   readonly title: string | null;
   readonly text: string;
 }
 
-/** Notification that is ready to be sent. */
+/** Notification ready to send. */
 export interface OutgoingMessage {
   /** Id of the notification in the outbox. Vendors with a field for it store it with the message. */
   readonly id: string;
   readonly phone: string;
   readonly templateCode: string;
   readonly args: Readonly<Record<string, string>>;
-  /** Template with its variables replaced; null if the sender does not know its templates. */
+  /** Template with its variables replaced; null if the sender doesn't know its templates. */
   readonly rendered: RenderedTemplate | null;
-  /** Text message to send instead; null for none. */
+  /** Fallback text message; null for none. */
   readonly instead: TextMessage | null;
   readonly requestedAt: Date;
 }
@@ -32,39 +32,39 @@ export interface RenderedTemplate {
 /** Approved template of the vendor. Its texts contain variables as `#{name}`. */
 export interface Template {
   readonly text: string;
-  /** Buttons in the vendor's form. */
+  /** Buttons in the vendor's format. */
   readonly buttons: readonly object[];
-  /** Names of the variables in all its texts. */
+  /** Names of the variables in all texts. */
   readonly variables: readonly string[];
-  /** State in which the vendor does not send it, in the vendor's words; null if it can be used. */
+  /** Vendor's name of a state that prevents sending; null if the template is usable. */
   readonly unusable: string | null;
 }
 
-/** State of an accepted message. `text` says that it was delivered as a text message instead. */
+/** State of an accepted message. `text`: it was delivered as a text message instead. */
 export type DeliveryReport =
   | { readonly state: 'pending' }
   | { readonly state: 'delivered'; readonly as: 'notification' | 'text' }
   | { readonly state: 'failed'; readonly reason: string };
 
-/** Search for a message without an id. `unclear`: several messages could be it. */
+/** Result of looking up a message without an id. `unclear`: several messages could be it. */
 export type Found = { readonly messageId: string } | 'absent' | 'unclear';
 
 /**
- * Connection to a vendor with the credentials of one configuration. Every function throws `NotAccepted`. A sender
- * without the optional functions is asked once and never again.
+ * Connection to a vendor with the credentials of one configuration. Every function throws `NotAccepted`. Without the
+ * optional functions, the vendor can't be asked about a message after sending it.
  */
 export interface SenderConnection {
-  /** Send a notification and return the vendor's id of it. */
+  /** Send a notification, and return its id at the vendor. */
   send(message: OutgoingMessage): Promise<string>;
-  /** Find a template; null if the vendor does not know it. */
+  /** Return a template, or null if the vendor doesn't know it. */
   template?(code: string): Promise<Template | null>;
-  /** Ask for the state of a message by the vendor's id. */
+  /** Return the state of a message by its id at the vendor. */
   report?(messageId: string): Promise<DeliveryReport>;
-  /** Find a message that may have been accepted. `others` are the ids of other messages to the same number. */
+  /** Look up a message that may have been accepted. `others` are the ids of other messages to the same number. */
   find?(message: OutgoingMessage, others: ReadonlySet<string>): Promise<Found>;
 }
 
-/** Fields that the configurations of all vendors of notifications have. */
+/** Configuration fields common to all notification vendors. */
 export const SenderConfig = z.object({
   resend: z
     .boolean({ error: 'must be true or false' })
@@ -78,7 +78,7 @@ export const SenderConfig = z.object({
 });
 export type SenderConfig = z.output<typeof SenderConfig>;
 
-/** Answer of a vendor, whatever its status. */
+/** Response of a vendor, with any status. */
 export interface VendorReply {
   readonly status: number;
   /** Parsed body; undefined if it is not JSON. */
@@ -88,22 +88,22 @@ export interface VendorReply {
 
 export interface VendorRequest {
   readonly method: 'GET' | 'POST';
-  /** Path and query at the vendor. */
+  /** Path and query of the request. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: object;
 }
 
-/** Function that calls a vendor. It throws `NotAccepted` if there is no answer. */
+/** Function that calls a vendor. It throws `NotAccepted` if there is no response. */
 export type VendorCall = (request: VendorRequest) => Promise<VendorReply>;
 
-/** Vendor of notifications. Every vendor passes `test/channels/senders.test.ts`. */
+/** Notification vendor. Every vendor passes `test/channels/senders.test.ts`. */
 export interface Sender<Config extends SenderConfig = SenderConfig> {
   /** Value of `provider` in a configuration. */
   readonly provider: VendorName;
-  /** Name of the vendor for messages. */
+  /** Vendor name for messages. */
   readonly label: string;
-  /** Fields of a configuration. */
+  /** Schema of the fields of a configuration. */
   readonly config: z.ZodType<Config, object>;
   connect(config: Config, call: VendorCall): SenderConnection;
 }

@@ -20,7 +20,7 @@ const SensConfig = withSender(
 );
 type SensConfig = z.output<typeof SensConfig>;
 
-/** Status of a message that the vendor accepted, and of one that KakaoTalk delivered. */
+/** Status of a message accepted by the vendor, and of one delivered by KakaoTalk. */
 const ACCEPTED = 'A000';
 const DELIVERED = '0000';
 const FIND_MARGIN_MS = 60_000;
@@ -48,9 +48,9 @@ const SensTemplate = z.looseObject({
 
 /**
  * Alimtalk of NAVER Cloud SENS, API v2 (api.ncloud-docs.com: sens-overview, sens-alimtalk-send, sens-alimtalk-get,
- * sens-alimtalk-list, sens-alimtalk-template-get and common-ncpapi, read in November 2026). The request has the whole
- * text; the vendor compares it with the template. A message has no field for an id of ours, so that `find` compares
- * the number, the template and the text.
+ * sens-alimtalk-list, sens-alimtalk-template-get and common-ncpapi, read in November 2026). The request contains the
+ * whole text, which the vendor compares with the template. Messages have no field for our id, so `find` compares the
+ * number, template and text.
  */
 export const sens: Sender<SensConfig> = {
   provider: 'sens',
@@ -99,7 +99,7 @@ export const sens: Sender<SensConfig> = {
         try {
           return foundIn(await exchange('GET', `${service}/messages?${query}`), message, others);
         } catch (error) {
-          // The list answers 404 if it has no message.
+          // An empty list has status 404.
           if (error instanceof NotAccepted && error.reason === 'http_404') return 'absent';
           throw error;
         }
@@ -159,7 +159,7 @@ function toTemplate(found: z.output<typeof SensTemplate>) {
   };
 }
 
-/** Take the fields of a template's button that a message has. */
+/** Select the fields of a template's button that a message needs. */
 function buttonOf(button: Readonly<Record<string, unknown>>): object {
   const { type, name, linkMobile, linkPc, schemeIos, schemeAndroid } = button;
   return withoutNull({
@@ -197,7 +197,7 @@ function foundIn(answer: unknown, message: OutgoingMessage, others: ReadonlySet<
   return second === undefined ? { messageId: first } : 'unclear';
 }
 
-/** Read `{errors, errorMessage}` of the service or `{error: {errorCode, message}}` of the API gateway. */
+/** Parse `{errors, errorMessage}` of the service or `{error: {errorCode, message}}` of the API gateway. */
 function reasonOf(json: unknown): string | null {
   const Body = z.looseObject({
     errors: z.unknown(),

@@ -17,15 +17,15 @@ const SolapiConfig = withSender(
 type SolapiConfig = z.output<typeof SolapiConfig>;
 
 const SALT_BYTES = 16;
-/** Field of a message that holds the id of the notification. Its name has at most 30 characters. */
+/** Message field for the notification's id. Field names have at most 30 characters. */
 const ID_FIELD = 'notification';
 const FIND_MARGIN_MS = 60_000;
 const DELIVERED = '4000';
-/** Messages that wait: accepted by the platform, accepted by the carrier. */
+/** States of pending messages: accepted by the platform, accepted by the carrier. */
 const PENDING = new Set(['2000', '3000']);
-/** Faults of the account: wrong credentials and no balance. */
+/** Account errors: wrong credentials, no balance. */
 const ACCOUNT = new Set(['1020', '1030', '2063', '2230']);
-/** Faults of the platform. */
+/** Platform errors. */
 const BUSY = new Set(['1024', '2024']);
 
 const Accepted = z.looseObject({
@@ -53,7 +53,7 @@ const SolapiTemplate = z.looseObject({
  * Alimtalk of Solapi (docs.solapi.com: authentication/api-key, api-reference/messages/sendmany,
  * api-reference/messages/getmessagelist, api-reference/message-status-codes and api-reference/kakao/gettemplate, and
  * for `send-many/detail` and `variables` the vendor's own SDK, github.com/solapi/solapi-nodejs; read in November 2026).
- * The vendor fills the template. It stores the id of the notification in `customFields`.
+ * The vendor fills the template, and stores the notification's id in `customFields`.
  */
 export const solapi: Sender<SolapiConfig> = {
   provider: 'solapi',
@@ -113,8 +113,8 @@ export const solapi: Sender<SolapiConfig> = {
 };
 
 /**
- * Make the header `Authorization`: the signature is the hexadecimal HMAC-SHA-256 of the date and the salt under the
- * API secret (docs.solapi.com, authentication/api-key). The vendor refuses a salt that was used before.
+ * Build the `Authorization` header. The signature is the hexadecimal HMAC-SHA-256 of date and salt under the API secret
+ * (docs.solapi.com, authentication/api-key). The vendor refuses a reused salt.
  */
 export function authorization(
   apiKey: string,
@@ -164,7 +164,7 @@ function kindOf(code: string): NotAcceptedKind {
   return BUSY.has(code) ? 'busy' : 'rejected';
 }
 
-/** Read `{errorCode, errorMessage}`. */
+/** Parse `{errorCode, errorMessage}`. */
 function reasonOf(json: unknown): string | null {
   const body = z.looseObject({ errorCode: z.string(), errorMessage: z.string().optional() }).safeParse(json);
   return body.success ? `${body.data.errorCode} ${body.data.errorMessage ?? ''}`.trim() : null;

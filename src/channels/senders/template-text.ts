@@ -1,26 +1,26 @@
-/** Longest text of an Alimtalk, in characters (error code 1031 of Solapi, -2019 of NHN Cloud). */
+/** Maximum length of an Alimtalk in characters (error code 1031 of Solapi, -2019 of NHN Cloud). */
 export const ALIMTALK_CHARS_MAX = 1000;
-/** Longest texts and title of a text message, in bytes of EUC-KR (error codes 1031 and 1014 of Solapi). */
+/** Maximum lengths of a text message and its title, in EUC-KR bytes (error codes 1031 and 1014 of Solapi). */
 export const SMS_BYTES_MAX = 90;
 export const LMS_BYTES_MAX = 2000;
 export const LMS_TITLE_BYTES_MAX = 40;
 
 const VARIABLE = /#\{([^{}]{1,100})\}/g;
 
-/** Return the names of the variables `#{name}` in all strings of a value, in their order, each once. */
+/** Return the names of the variables `#{name}` in all strings of a value, in order and without repeats. */
 export function variablesIn(value: unknown): string[] {
   const names = stringsIn(value).flatMap((text) => Array.from(text.matchAll(VARIABLE), ([, name]) => name ?? ''));
   return [...new Set(names)];
 }
 
-/** Replace the variables in all strings of a value. Values are not searched for variables. */
+/** Replace the variables in all strings of a value. Don't replace variables within the inserted values. */
 export function fillIn<Value>(value: Value, args: Readonly<Record<string, string>>): Value {
   return mapStrings(value, (text) =>
     text.replace(VARIABLE, (whole, name: string) => (Object.hasOwn(args, name) ? (args[name] ?? whole) : whole)),
   ) as Value;
 }
 
-/** Count the bytes of a text in EUC-KR, in which every character outside of ASCII takes two. */
+/** Count the EUC-KR bytes of a text: two for every non-ASCII character. */
 export function eucKrBytes(text: string): number {
   let bytes = 0;
   for (const character of text) bytes += character <= '\u007f' ? 1 : 2;

@@ -12,7 +12,7 @@ import type { VendorCall, VendorReply } from './sender.ts';
 const CONNECTIONS_MAX = 32;
 const ANSWER_BYTES_MAX = 1024 * 1024;
 
-/** Schema of the vendor's id of a message. */
+/** Schema of a message id assigned by the vendor. */
 export const vendorId = z.string().regex(/^[\x21-\x7e]{1,200}$/);
 
 /** Connections to the API of one vendor, shared by all configurations. */
@@ -35,7 +35,7 @@ export function openVendor({ baseUrl, timeoutMs }: VendorSettings): VendorConnec
           bodyBytesMax: ANSWER_BYTES_MAX,
           headers: { accept: 'application/json', 'content-type': 'application/json; charset=utf-8', ...headers },
           body: body === undefined ? null : JSON.stringify(body),
-          // A client that leaves does not abort the request, since its outcome must be recorded.
+          // Don't abort when the client disconnects, since the outcome must be recorded.
           signal: new AbortController().signal,
         });
         const json = parse(reply.body);
@@ -48,21 +48,21 @@ export function openVendor({ baseUrl, timeoutMs }: VendorSettings): VendorConnec
   };
 }
 
-/** Make a query with its values in percent-encoding. */
+/** Build a query string with percent-encoded values. */
 export function queryOf(fields: Readonly<Record<string, string>>): string {
   return Object.entries(fields)
     .map(([name, value]) => `${name}=${encodeURIComponent(value)}`)
     .join('&');
 }
 
-/** Convert the fault of a request without an answer. Without a connection, the vendor cannot have accepted anything. */
+/** Convert the error of a request without a response. Without a connection, the vendor can't have accepted anything. */
 export function noAnswer(error: unknown): unknown {
   if (!(error instanceof UpstreamFault)) return error;
   return new NotAccepted(error.isUnsent ? 'busy' : 'unknown', causeOf(error), { cause: error });
 }
 
 /**
- * Return the body of a success. `reason` reads the vendor's code and message from the body of a failure.
+ * Return the body of a success. `reason` extracts the vendor's code and message from the body of a failure.
  *
  * @throws NotAccepted for any other status: `refused` for 401 and 403, `busy` for 408, 429 and 5xx, otherwise
  *   `rejected`; `unknown` for a success without JSON
@@ -82,7 +82,7 @@ export function bodyOf(
   throw new NotAccepted(kindOf(status), shown, { retryAfterMs: reply.retryAfterMs });
 }
 
-/** Make the words of a vendor safe to show: one line of at most 300 characters without the credentials. */
+/** Sanitize a vendor's message: one line of at most 300 characters, without credentials. */
 export function vendorReason(text: string, secrets: readonly Secret[]): string {
   const safe = secrets.reduce((line, secret) => line.replaceAll(secret.reveal(), '***'), text);
   return safeMessage(safe, null);

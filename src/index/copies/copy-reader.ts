@@ -22,10 +22,10 @@ interface Place {
 }
 
 /**
- * Search copies of tables as one. Its methods throw `ReaderGone`.
+ * Search copies of tables as one. Methods throw `ReaderGone`.
  *
- * @param options.ownTerms terms that replace those of the query in a table, by the table's name
- * @param options.spelled words of the query to correct if no copy has them
+ * @param options.ownTerms replacement query terms per table, by table name
+ * @param options.spelled query words to correct if no copy contains them
  */
 export function readCopies(
   owner: TableCopies,
@@ -64,7 +64,7 @@ export function readCopies(
     options: LegOptions,
     own: Pick<KeywordQuery, 'words' | 'correct'>,
   ) => search((thread, tables) => thread.call('searchKeywords', { ...options, ...own, tables, terms, ownTerms }));
-  /** Words to correct, set after a search has found that no copy has them. */
+  /** Query words that no copy contains, set by a search that found this out. */
   let misspelled: readonly SpelledWord[] = [];
   let corrections: readonly Correction[] = [];
   return {
@@ -111,7 +111,7 @@ export function readCopies(
   };
 }
 
-/** Return true if all rows of a copy are its sample. For a larger copy, a stored sample is faster to compare. */
+/** Return true if the copy is no larger than a sample. For a larger copy, comparing a stored sample is faster. */
 function isWholeSample({ size }: TableCopy): boolean {
   return size.rows - size.removedRows <= SAMPLED_ROWS_MAX;
 }
@@ -129,7 +129,7 @@ async function compareSample(copies: readonly TableCopy[], { vector, terms }: Sa
   return (await Promise.all(compared)).flat();
 }
 
-/** Read values in the order of their places, with one call to each thread. */
+/** Read values for places, in their order, with one call per thread. */
 async function readAt<T>(
   places: readonly Place[],
   call: (thread: ResidentThread, at: RowPlaces) => Promise<ArrayLike<T>>,
@@ -147,7 +147,7 @@ async function readAt<T>(
   return values;
 }
 
-/** @throws ReaderGone instead of any other error, which is reported */
+/** @throws ReaderGone in place of any other error, which is reported */
 async function orGone<T>(owner: TableCopies, copies: readonly TableCopy[], answer: Promise<T>): Promise<T> {
   try {
     return await answer;

@@ -7,7 +7,7 @@ import { TableCopies } from './table-copies.ts';
 
 const THREADS_MAX = 4;
 
-/** Open the copies of index tables in memory, with their metrics. Return null if the settings give them no memory. */
+/** Open the in-memory copies of index tables, with their metrics. Return null if the settings grant no memory. */
 export function openTableCopies(
   {
     search: { residentBytes },

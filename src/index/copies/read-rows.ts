@@ -7,15 +7,15 @@ import { BOILERPLATE } from '../boilerplate.ts';
 const COLUMNS = ['chunk_id', 'document_id', 'generation', 'chunk_index', 'text', 'tokens', 'locator', 'vector'];
 const ROW_ID = '_rowid';
 
-/** Keys of rows with their addresses in the files of the table. */
+/** Row keys with their row addresses in the table's files. */
 export interface AddressedKeys extends RowKeys {
   readonly rowIds: BigUint64Array;
 }
 
 /**
- * Read the rows of a table in its order. Appended rows come last.
+ * Read the rows of a table in table order. Appended rows come last.
  *
- * @param first place of the first row
+ * @param first position of the first row
  * @returns batches, each with the address of its first row and the largest address
  */
 export async function* readRows(
@@ -30,7 +30,7 @@ export async function* readRows(
   }
 }
 
-/** Return the rows of a batch after its first one, as views. */
+/** Return a batch without its first row, as views. */
 export function withoutFirst(batch: RowBatch): RowBatch {
   const after = ({ offsets, bytes }: Utf8Column) => ({ offsets: offsets.subarray(1), bytes });
   return {
@@ -47,15 +47,15 @@ export function withoutFirst(batch: RowBatch): RowBatch {
   };
 }
 
-/** Read the rows of these addresses. */
+/** Read the rows at these addresses. */
 export async function* takeRows(table: Table, rowIds: readonly bigint[]): AsyncGenerator<RowBatch> {
   const rows = await table.takeRowIds(rowIds).select(COLUMNS).toArrow();
   for (const batch of rows.batches) if (batch.numRows > 0) yield toRowBatch(batch as unknown as RecordBatch);
 }
 
 /**
- * Read the keys of the rows with a larger address than `after`, or of all rows if `after` is negative or null. Rows
- * that were merged into new files have larger addresses.
+ * Read the keys of rows with an address above `after`, or of all rows if `after` is negative or null. Merging rows into
+ * new files gives them larger addresses.
  */
 export async function readKeys(table: Table, after: bigint | null): Promise<AddressedKeys> {
   const query = table.query().select(['generation', 'chunk_index']).withRowId();
@@ -76,14 +76,14 @@ export async function readKeys(table: Table, after: bigint | null): Promise<Addr
   return { rowIds, generations, chunkIndexes };
 }
 
-/** Return the largest of some addresses, or -1 if there are none. */
+/** Return the largest address, or -1 for an empty list. */
 export function largest(rowIds: Iterable<bigint>): bigint {
   let most = -1n;
   for (const id of rowIds) if (id > most) most = id;
   return most;
 }
 
-/** Return the rows of a batch of the index's schema, as views on its columns. */
+/** Convert a batch of the index's schema to rows, as views of its columns. */
 export function toRowBatch(batch: RecordBatch): RowBatch {
   const vector = dataOf(batch, 'vector');
   const locators = textsOf(batch, 'locator');
@@ -128,7 +128,7 @@ function textsOf(batch: RecordBatch, name: string): Utf8Column {
   return { offsets: (valueOffsets as Int32Array).subarray(0, batch.numRows + 1), bytes: values as Uint8Array };
 }
 
-/** Mark the locators of boilerplate: Uint8Array [rows] of 0 and 1. */
+/** Flag the locators of boilerplate: Uint8Array [rows] of 0 and 1. */
 function findBoilerplate({ offsets, bytes }: Utf8Column): Uint8Array {
   const all = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   const rows = offsets.length - 1;

@@ -1,17 +1,17 @@
-/** Maximum number of refusals to remember. */
+/** Maximum number of remembered refusals. */
 const REFUSED_MAX = 1_000;
 
-/** Version up to which a table is not read, and the time until which that holds. */
+/** Table version up to which reading is refused, and the end of the refusal. */
 interface Refusal {
   readonly version: number;
   readonly untilMs: number;
 }
 
-/** Tables that were too large for the memory or could not be read. They are not read again at once. */
+/** Tables that were too large for memory or unreadable, and should not be read again too soon. */
 export class RefusedTables {
   readonly #refusals = new Map<string, Refusal>();
 
-  /** Refuse a table at this version and older ones for a time. Beyond the maximum, forget the oldest refusal. */
+  /** Refuse this and older versions of a table for a time. Beyond the maximum, forget the oldest refusal. */
   add(name: string, version: number, forMs: number): void {
     this.#refusals.delete(name);
     this.#refusals.set(name, { version, untilMs: performance.now() + forMs });

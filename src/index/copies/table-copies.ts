@@ -5,42 +5,40 @@ import { estimateBytes, hasDiskFor } from './estimate-size.ts';
 import { RefusedTables } from './refused-tables.ts';
 import { TableCopy } from './table-copy.ts';
 
-/** Largest table, in rows, that a search waits for. Reading it takes a few tenths of a second. */
+/** Largest table, in rows, whose reading a search waits for. It takes a few tenths of a second. */
 const AWAITED_ROWS_MAX = 4_096;
-/** Default of `largeRows`. Comparing this many vectors takes two milliseconds. */
+/** Default of `largeRows`. Comparing this many vectors takes 2 ms. */
 const LARGE_ROWS = 4_096;
-/** A small copy with more than this many times `largeRows` is read again as a large one. */
+/** Factor of `largeRows` above which a small copy is reread as a large one. */
 const OUTGROWN_FACTOR = 2;
-/** Delay from an update that finds removed rows to their erasure. One reading of the keys then serves many removals. */
+/** Delay between finding removed rows and erasing them, so that one read of the keys covers many removals. */
 const GONE_MS = 1_000;
-/** Default of `keptMs`. Without it, two copies that are searched in turn would displace each other. */
+/** Default of `keptMs`. Without it, two alternately searched copies would evict each other. */
 const KEPT_MS = 30_000;
-/** Time without a search after which a copy is dropped from memory. */
+/** Time since the last search after which a copy is evicted. */
 const IDLE_MS = 15 * 60_000;
 const SWEEP_MS = 60_000;
-/** Update a copy after each commit of this process for this long after its last search. */
+/** Time since the last search during which a copy follows each commit of this process. */
 const REFRESHED_MS = 60_000;
-/** If more than this share of a copy's rows was removed, drop the copy and read its table again. */
+/** Share of removed rows above which a copy is dropped and its table reread. */
 const REMOVED_SHARE_MAX = 1 / 4;
-/** Number of times that one search may begin to read the same table. */
+/** Maximum number of times that one search starts reading the same table. */
 const TRIES_MAX = 2;
-/**
- * Wait this long before reading again a table that could not be read. Report failed searches no more often than this.
- */
+/** Minimum time before rereading an unreadable table, and between two reports of failed searches. */
 const RETRY_MS = 60_000;
 
 interface Entry {
   readonly copy: TableCopy;
-  /** Rows that the table had when it was first read. */
+  /** Number of rows of the table when first read. */
   readonly firstRows: number;
   usedAtMs: number;
-  /** Memory of this copy that `#bytes` includes. */
+  /** Memory of this copy that is included in `#bytes`. */
   countedBytes: number;
-  /** The last reading of rows, which may be in progress. */
+  /** Latest read of rows, possibly still in progress. */
   reading: Promise<void>;
-  /** Table that the last update read, or reads. It has all rows of the copy, except removed ones. */
+  /** Table of the latest update. It contains all rows of the copy, except removed ones. */
   table: Table | null;
-  /** Timer that erases the rows that are no longer in the table; null if nothing is to be erased. */
+  /** Timer that erases rows that the table no longer contains; null if none is set. */
   removal: NodeJS.Timeout | null;
 }
 
@@ -51,13 +49,13 @@ export interface ResidentTotals {
   readonly bytes: number;
 }
 
-/** Opens a table at a version or a newer one; null if it does not exist. */
+/** Open a table at a version or a newer one. Return null if it doesn't exist. */
 type OpenTable = () => Promise<Table | null>;
 
 /**
- * Copies of the index tables in memory, where searches find rows in a fraction of the time that LanceDB takes
- * (docs/decisions/0036-resident-indexes.md). A table is read at its first search and brought up to date by the first
- * search that needs a newer version. The least recently searched ones are dropped when the memory is used up.
+ * In-memory copies of index tables, which find rows in a fraction of LanceDB's time
+ * (docs/decisions/0036-resident-indexes.md). The first search of a table reads it. The first search that needs a newer
+ * version updates the copy. If memory runs out, the least recently searched copies are evicted.
  */
 export class TableCopies {
   readonly #maxBytes: number;
@@ -70,21 +68,21 @@ export class TableCopies {
   readonly #entries = new Map<string, Entry>();
   readonly #refused = new RefusedTables();
   readonly #sweeper: NodeJS.Timeout;
-  /** Tables that are about to be read, by name. */
+  /** Tables being admitted, by name. */
   readonly #admissions = new Map<string, Promise<Entry | null>>();
   #lastNumber = 0;
-  /** Report no failed search before this time. */
+  /** Time before which failed searches are not reported. */
   #silentUntilMs = Number.NEGATIVE_INFINITY;
-  /** Memory of all copies. */
+  /** Memory of all copies in bytes. */
   #bytes = 0;
   #isClosed = false;
 
   /**
-   * @param options.maxBytes bound of the memory of all copies
-   * @param options.scratchIn directory of the files of large tables
-   * @param options.largeRows a table with more rows is large: most of its content is in files
-   * @param options.onLargeRead called when the copy of a large table is complete
-   * @param options.keptMs a copy that was searched within this time is not dropped for another one
+   * @param options.maxBytes memory limit for all copies
+   * @param options.scratchIn directory for the files of large tables
+   * @param options.largeRows number of rows above which a table is large and keeps most of its content in files
+   * @param options.onLargeRead called when a large table has been read completely
+   * @param options.keptMs time since its last search during which a copy is not evicted for another one
    */
   constructor(options: {
     readonly maxBytes: number;
@@ -115,8 +113,8 @@ export class TableCopies {
   }
 
   /**
-   * Return the copy of a table at this version or a newer one. Return null if there is no copy, or if it is not ready;
-   * the search then reads the table.
+   * Return the copy of a table at this version or a newer one. Return null if there is no ready copy; the search then
+   * reads the table itself.
    */
   async find(name: string, version: number, open: OpenTable): Promise<TableCopy | null> {
     try {
@@ -126,7 +124,7 @@ export class TableCopies {
         if (entry === null) return null;
         entry.usedAtMs = performance.now();
         if (await this.#isAt(entry, version, open)) return entry.copy;
-        // A copy most of whose rows were removed was dropped. Read the table again.
+        // The copy was dropped because most of its rows were removed. Read the table again.
         if (this.#entries.get(name) === entry || tries === TRIES_MAX) return null;
       }
     } catch (error) {
@@ -135,7 +133,7 @@ export class TableCopies {
     }
   }
 
-  /** Update the copy of a table to a version, if the copy was searched lately. The next search then need not wait. */
+  /** Update the copy of a table if it was searched lately, so that the next search doesn't wait. */
   refresh(name: string, version: number, open: OpenTable): void {
     const entry = this.#entries.get(name);
     if (!entry || !isFollowed(entry)) return;
@@ -147,7 +145,7 @@ export class TableCopies {
     this.#logger.warn({ err: error, table: name }, 'an index in memory was not brought up to date');
   }
 
-  /** Drop a copy that cannot be used any more. */
+  /** Drop an unusable copy. */
   forget(copy: TableCopy): void {
     const entry = this.#entries.get(copy.name);
     if (entry?.copy !== copy) return;
@@ -161,7 +159,7 @@ export class TableCopies {
   }
 
   /**
-   * Note that a search of copies failed. The caller repeats it on the tables. Forget the copies whose thread has ended.
+   * Handle a failed search of copies, which the caller repeats on the tables. Drop copies whose thread has ended.
    * Report the error at most once a minute, unless a copy was dropped meanwhile.
    */
   noteFailedSearch(copies: readonly TableCopy[], error: unknown): void {
@@ -176,7 +174,7 @@ export class TableCopies {
     );
   }
 
-  /** Start a thread now, so that the first search does not wait for it. */
+  /** Start a thread ahead of the first search. */
   prepare(): void {
     if (!this.#isClosed) this.#threads.prepare();
   }
@@ -189,11 +187,11 @@ export class TableCopies {
     this.#entries.clear();
     this.#bytes = 0;
     await this.#threads.close();
-    // The threads have ended, so these readings fail. Wait for them: the caller closes the tables next.
+    // The threads have ended, so these reads fail. Await them, since the caller closes the tables next.
     await Promise.allSettled(readings);
   }
 
-  /** Begin to read a table; searches that come meanwhile wait for the same reading. */
+  /** Start reading a table, or join a read that another search started. */
   #admitOnce(name: string, version: number, open: OpenTable): Promise<Entry | null> {
     const admit = async () => (this.#isClosed ? null : await this.#admit(name, version, open));
     const admission = this.#admissions.get(name) ?? admit().finally(() => this.#admissions.delete(name));
@@ -201,7 +199,7 @@ export class TableCopies {
     return admission;
   }
 
-  /** Begin to read a table if there is room for it. */
+  /** Start reading a table if there is room for it. */
   async #admit(name: string, version: number, open: OpenTable): Promise<Entry | null> {
     const table = await open();
     const firstRows = (await table?.countRows()) ?? 0;
@@ -254,15 +252,15 @@ export class TableCopies {
     return entry;
   }
 
-  /** Replace the size of a copy in the sum of all copies. */
+  /** Update the size of a copy in the total. */
   #count(entry: Entry, bytes: number): void {
     this.#bytes += bytes - entry.countedBytes;
     entry.countedBytes = bytes;
   }
 
   /**
-   * Update a copy to a version. Return false if the first reading of a large table is not done, or if the copy was
-   * dropped.
+   * Update a copy to a version. Return false if a large table is still being read for the first time, or if the copy
+   * was dropped.
    */
   async #isAt(entry: Entry, version: number, open: OpenTable): Promise<boolean> {
     const { copy } = entry;
@@ -273,7 +271,7 @@ export class TableCopies {
     while (copy.version < version && this.#entries.get(copy.name) === entry) {
       const before = entry.reading;
       await before.catch(() => undefined);
-      // Another search may have updated the copy meanwhile, or may be updating it now.
+      // Another search has updated the copy, or is updating it.
       if (copy.version >= version || entry.reading !== before) continue;
       entry.reading = this.#update(entry, version, open);
       await entry.reading;
@@ -287,7 +285,7 @@ export class TableCopies {
       const table = await open();
       if (table === null) throw new Error('the table is gone');
       entry.table = table;
-      // Rows can move to another file while they are read.
+      // Retry once, since rows can move to another file during the read.
       await copy.update(table, version).catch(() => copy.update(table, version));
       if (await copy.hasGone(table)) this.#removeLater(entry);
     } catch (error) {
@@ -298,12 +296,12 @@ export class TableCopies {
     else if (!this.#makeRoom(0)) this.#dropForLackOfRoom(copy);
   }
 
-  /** Return true if a copy that was small when it was read has become large. */
+  /** Return true if a copy that was read as a small one has become large. */
   #isOutgrown({ isLarge, size }: TableCopy): boolean {
     return !isLarge && size.rows > this.#largeRows * OUTGROWN_FACTOR;
   }
 
-  /** Erase the rows that are no longer in the table from the copy, after `GONE_MS`. */
+  /** Erase from the copy, after `GONE_MS`, the rows that the table no longer contains. */
   #removeLater(entry: Entry): void {
     const remove = async () => {
       entry.removal = null;
@@ -319,15 +317,15 @@ export class TableCopies {
   }
 
   /**
-   * Drop a copy that does not fit into memory. Refuse its table for `RETRY_MS`, since the next search would read it in
-   * vain.
+   * Drop a copy that doesn't fit into memory. Refuse its table for `RETRY_MS`, so that the next search doesn't read it
+   * in vain.
    */
   #dropForLackOfRoom(copy: TableCopy): void {
     this.forget(copy);
     this.#refused.add(copy.name, Number.POSITIVE_INFINITY, RETRY_MS);
   }
 
-  /** Drop the least recently searched copies until there is room; return false if they are all in use. */
+  /** Evict the least recently searched copies until there is room. Return false if all are in use. */
   #makeRoom(bytes: number): boolean {
     let missing = this.#bytes + bytes - this.#maxBytes;
     if (missing <= 0) return true;
@@ -346,17 +344,17 @@ export class TableCopies {
   }
 }
 
-/** Return true if a copy was read, and searched lately. */
+/** Return true if a copy has been read and was searched lately. */
 function isFollowed({ copy, usedAtMs }: Entry): boolean {
   return copy.version !== -1 && performance.now() - usedAtMs <= REFRESHED_MS;
 }
 
-/** Return true if more than `REMOVED_SHARE_MAX` of the rows of a copy were removed. */
+/** Return true if more than `REMOVED_SHARE_MAX` of a copy's rows were removed. */
 function isMostlyRemoved({ size: { rows, removedRows } }: TableCopy): boolean {
   return removedRows > rows * REMOVED_SHARE_MAX;
 }
 
-/** Return the memory of a copy. Before its table is read, return at least the estimate. */
+/** Return the memory of a copy, or the estimate if that is larger while its table is being read. */
 function bytesOf({ copy, firstRows }: Entry): number {
   const { memoryBytes } = copy.size;
   return copy.version === -1 ? Math.max(memoryBytes, estimateBytes(firstRows, copy.isLarge)) : memoryBytes;

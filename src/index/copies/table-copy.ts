@@ -6,17 +6,17 @@ import { type AddressedKeys, largest, readKeys, readRows, takeRows, withoutFirst
 
 const EMPTY: TableSize = { rows: 0, removedRows: 0, memoryBytes: 0 };
 
-/** Copy of one LanceDB table in the memory of a thread. */
+/** Copy of a LanceDB table in the memory of a thread. */
 export class TableCopy {
   readonly name: string;
-  /** Number of the table in its thread. */
+  /** Id of the table in its thread. */
   readonly number: number;
   readonly thread: ResidentThread;
   readonly #scratchIn: string | null;
   readonly #onSize: () => void;
   #size = EMPTY;
   #version = -1;
-  /** Largest address among the rows of the copy. */
+  /** Largest row address in the copy. */
   #lastRowId = -1n;
 
   /**
@@ -48,7 +48,7 @@ export class TableCopy {
     return this.#size;
   }
 
-  /** Version of the table that the copy includes at least; -1 until the table was read. */
+  /** Minimum table version that the copy includes; -1 until the table has been read. */
   get version(): number {
     return this.#version;
   }
@@ -56,14 +56,14 @@ export class TableCopy {
   /**
    * Read all rows.
    *
-   * @param table table at `version` or newer; an older one is refused
-   * @throws RangeError if the rows take more memory than `maxBytes`
+   * @param table table at `version` or newer; older ones are refused
+   * @throws RangeError if the rows need more memory than `maxBytes`
    */
   async fill(table: Table, version: number, maxBytes: number): Promise<void> {
     const latest = await requireVersion(table, version);
     const { number, thread } = this;
     const creating = thread.call('create', { table: number, scratchIn: this.#scratchIn });
-    // Add rows while the next ones are read. The reading may fail before the creation is awaited.
+    // Add rows while reading the next ones. Reading may fail before the creation is awaited.
     let adding = awaitLater(creating.then(() => EMPTY));
     const added = async () => {
       this.#resize(await adding);
@@ -81,29 +81,29 @@ export class TableCopy {
   }
 
   /**
-   * Read the rows that were appended since the last reading. Removed rows stay until `removeGone`. Searches leave them
-   * out, since their generation is not active.
+   * Read the rows appended since the last read. Removed rows stay until `removeGone`; searches skip them, since their
+   * generation is not active.
    *
-   * @param table table, as for `fill`
+   * @param table as for `fill`
    */
   async update(table: Table, version: number): Promise<void> {
-    // The rows read are those of this version or a newer one.
+    // The table may already be at a newer version.
     const latest = await requireVersion(table, version);
     if (!(await this.#addAppended(table))) await this.#addUnknown(table, await readKeys(table, this.#lastRowId));
     this.#version = latest;
   }
 
-  /** Return true if the copy has rows that the table no longer has. @param table table at the version of the copy */
+  /** Return true if the copy has rows that the table lacks. @param table table at the version of the copy */
   async hasGone(table: Table): Promise<boolean> {
     return (await table.countRows()) !== this.#size.rows - this.#size.removedRows;
   }
 
   /**
-   * Remove the rows that the table no longer has, and erase their texts. @param table table at the version of the copy
-   * or newer
+   * Remove the rows that the table no longer contains, and erase their texts. @param table table at the version of the
+   * copy or newer
    */
   async removeGone(table: Table): Promise<void> {
-    // Ignore rows that are added while the keys are read.
+    // Ignore rows that are added while the keys are being read.
     const { rows } = this.#size;
     const { generations, chunkIndexes } = await readKeys(table, null);
     const keys = { generations, chunkIndexes };
@@ -121,10 +121,10 @@ export class TableCopy {
   }
 
   /**
-   * Add the rows that follow those of the copy. This takes a fraction of the time of reading all keys. Reading begins
-   * with the copy's last row. If that row is not at its place, rows were removed or moved.
+   * Append the rows that follow the copy's last row, which is much faster than reading all keys. Start reading at the
+   * last row: if it is not at its position, rows were removed or moved.
    *
-   * @returns false without adding any row if the last row is not at its place
+   * @returns false, without adding rows, if the last row is not at its position
    */
   async #addAppended(table: Table): Promise<boolean> {
     const { rows, removedRows } = this.#size;
@@ -155,7 +155,7 @@ export class TableCopy {
   }
 }
 
-/** Return the version of a table. Throw if it is older than the wanted one. */
+/** Return the version of a table. Throw if it is older than `wanted`. */
 async function requireVersion(table: Table, wanted: number): Promise<number> {
   const version = await table.version();
   if (version < wanted) throw new Error(`the table is at version ${version}, before version ${wanted}`);

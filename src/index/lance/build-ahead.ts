@@ -3,27 +3,27 @@ import type { LanceTables } from './lance.ts';
 import { buildIndex, ROWS_IN_PROCESS_MAX } from './settle.ts';
 import { VECTOR_INDEX_LATE_ROWS_MAX, VECTOR_INDEX_ROWS_MIN } from './vector-index.ts';
 
-/** Limits on the rows that are written after the keyword index is built: a share of all rows, and a number. */
+/** Maximum rows, as a share and a number, that are written after the keyword index is built. */
 const LATE_SHARE_MAX = 0.15;
 const LATE_ROWS_MAX = 12_288;
-/** Maximum share of the rows that are written after the vector index is built. */
+/** Maximum share of the rows that is written after the vector index is built. */
 const LATE_VECTORS_SHARE_MAX = 0.5;
 
 type Step = 'index_tokens' | 'index_vectors';
 
 /**
- * Builds the indexes of a large table before its last rows are made and appended. The table can then replace another
- * one as soon as it is complete. Its files are merged afterwards.
+ * Builder of the indexes of a large table before its last rows are appended. The table can then replace another one as
+ * soon as it is complete. Its files are merged later.
  */
 export class LanceBuildAhead implements BuildAhead {
   readonly #tables: LanceTables;
   readonly #name: string;
   readonly #withLock: (work: () => Promise<void>) => Promise<void>;
-  /** Number of rows at which to build each index, by its step. */
+  /** Number of written rows at which each index is built. */
   readonly #dueAt = new Map<Step, number>();
   #building: Promise<void> = Promise.resolve();
 
-  /** @param rows number of rows that the table will have */
+  /** @param rows final number of rows of the table */
   constructor(tables: LanceTables, name: string, rows: number, withLock: (work: () => Promise<void>) => Promise<void>) {
     this.#tables = tables;
     this.#name = name;

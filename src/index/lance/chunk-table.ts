@@ -9,7 +9,7 @@ function vectorType(): FixedSizeList<Float32> {
   return new FixedSizeList(INDEX_DIMENSIONS, new Field('item', new Float32(), true));
 }
 
-/** Make the schema of the table of a bucket. */
+/** Return the schema of a bucket's table. */
 export function chunkSchema(vector = vectorType()): Schema {
   const { Field, Int32, Int64, Schema, Utf8 } = loadArrow();
   return new Schema([
@@ -28,7 +28,7 @@ export function chunkSchema(vector = vectorType()): Schema {
   ]);
 }
 
-/** Build the Arrow table of several generations. Vectors are passed as typed arrays, never as lists of numbers. */
+/** Convert generations to an Arrow table. Pass vectors as typed arrays, never as lists of numbers. */
 export function toArrowTable(generations: readonly IndexedGeneration[]): Table {
   const { Float32, Int32, Int64, makeData, RecordBatch, Struct, Table, Utf8, vectorFromArray } = loadArrow();
   const type = vectorType();

@@ -1,6 +1,6 @@
 /**
- * Return a LanceDB table or connection whose `close` waits for the calls in progress. LanceDB 0.31 frees memory that
- * such calls still use, and the process ends with a segmentation fault. LanceDB refuses calls that begin after `close`.
+ * Wrap a LanceDB table or connection so that `close` waits for calls in progress. LanceDB 0.31 frees memory that such
+ * calls still use, which crashes the process. LanceDB itself refuses calls after `close`.
  */
 export function closeWhenIdle<T extends object & { close(): void }>(opened: T): T {
   let inProgress = 0;

@@ -1,15 +1,15 @@
 import { open, opendir } from 'node:fs/promises';
 import path from 'node:path';
 
-/** Last bytes of a complete file, by the ending of its name: of Lance's own files, and of Arrow IPC files. */
+/** Last bytes of a complete file, by file extension: Lance's own files and Arrow IPC files. */
 const LAST_BYTES: Readonly<Record<string, string>> = { '.lance': 'LANC', '.manifest': 'LANC', '.arrow': 'ARROW1' };
 
 /**
- * Find files of an index on disk that don't end as LanceDB ends them, because they were cut off or overwritten.
+ * Find files of an index on disk that lack LanceDB's final bytes, because they were truncated or overwritten.
  *
- * @param directory directory of the index; nothing is found if it does not exist
- * @param filesMax number of files after which the search ends
- * @returns paths below the directory; their first part is the name of the table
+ * @param directory directory of the index; may be missing
+ * @param filesMax number of files after which to stop
+ * @returns paths relative to the directory, starting with the table's name
  */
 export async function findTruncated(directory: string, filesMax: number): Promise<string[]> {
   const found: string[] = [];
@@ -28,7 +28,7 @@ export async function findTruncated(directory: string, filesMax: number): Promis
   return found;
 }
 
-/** Return true if a file ends with these bytes, or does not exist any more. */
+/** Return true if a file ends with these bytes or no longer exists. */
 async function endsWith(file: string, last: string): Promise<boolean> {
   const handle = await open(file).catch((error: unknown) => {
     if (isAbsent(error)) return null;

@@ -6,9 +6,9 @@ const RETRIES_MAX = 4;
 const RETRY_SECONDS = 30;
 
 /**
- * Build the URI of the index in the bucket, and the storage options of LanceDB. The options contain everything that
- * LanceDB would otherwise read from environment variables. They lack credentials if the settings leave these to the
- * role of the machine. For the names, see https://docs.lancedb.com/storage/configuration.
+ * Build the URI of the index and LanceDB's storage options for S3. The options include everything that LanceDB would
+ * otherwise read from environment variables. Credentials are absent if the settings leave them to the machine's role.
+ * For the option names, see https://docs.lancedb.com/storage/configuration.
  */
 export function indexOnS3(settings: S3Settings): [uri: string, storageOptions: Record<string, string>] {
   const { bucket, prefix, endpoint, region, pathStyle, credentials } = settings;

@@ -3,10 +3,10 @@ import { dependencyDown } from '../../platform/errors.ts';
 import { closeWhenIdle } from './close-when-idle.ts';
 import { bindLance } from './lance-environment.ts';
 
-/** Name that no table has, since tables have the ids of their buckets as names. */
+/** Name that no table can have, since table names start with a bucket id. */
 const ABSENT_TABLE = 'probe';
 
-/** Connection that is opened on first use. After a failure, the next use opens it again. */
+/** Connection opened on first use, and again on the next use after a failure. */
 export class LazyConnection {
   readonly #open: () => Promise<Connection>;
   #connection: Promise<Connection> | null = null;
@@ -34,7 +34,7 @@ export class LazyConnection {
 }
 
 /**
- * Open a table, or return null if it does not exist. List the tables only if opening fails, since that takes time for
+ * Open a table, or return null if it doesn't exist. List the tables only if opening fails, since listing takes time for
  * each table.
  */
 export async function openIfThere(connection: Connection, name: string): Promise<Table | null> {
@@ -47,8 +47,8 @@ export async function openIfThere(connection: Connection, name: string): Promise
 }
 
 /**
- * Check with one request that an object store answers: open a table that does not exist. A list of the tables would
- * take a request for each thousand of them, whatever the limit.
+ * Check with a single request that an object store answers: open a table that doesn't exist. Listing the tables would
+ * need one request per thousand tables, whatever the limit.
  */
 export async function openAbsentTable(connection: Connection): Promise<void> {
   try {

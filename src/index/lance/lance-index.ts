@@ -27,14 +27,14 @@ import { sampleTable } from './sample-table.ts';
 import { settle } from './settle.ts';
 import { isIndexed, readTableState } from './table-state.ts';
 
-/** Driver of `ChunkIndex` for LanceDB, with tables on disk or on an object store, and copies in memory. */
+/** `ChunkIndex` driver for LanceDB, with tables on disk or in an object store, and copies in memory. */
 export class LanceIndex implements ChunkIndex {
   readonly tables: LanceTables;
   readonly copies: TableCopies | null;
-  /** Samples of rows for judging results. */
+  /** Row samples for judging results. */
   readonly #samples: RowSamples;
 
-  /** @param copies copies in memory; null if searches use only the tables */
+  /** @param copies in-memory copies; null if searches use only the tables */
   constructor(tables: LanceTables, copies: TableCopies | null = null) {
     this.tables = tables;
     this.copies = copies;

@@ -11,7 +11,7 @@ import { LazyConnection, openAbsentTable, openIfThere } from './lance-connection
 import { loadLance } from './load-lance.ts';
 
 /**
- * Make a full-text index that matches tokens as they are, since `analyser.ts` does all analysis. LanceDB accepts an
+ * Create a full-text index that takes tokens as they are, since `analyser.ts` does all analysis. LanceDB accepts an
  * index object only once, so each table needs a new one.
  */
 function tokenIndex(): Index {
@@ -28,35 +28,34 @@ export const TOKEN_INDEX_NAME = 'tokens_idx';
 const READ_TABLES_MAX = 256;
 const WRITTEN_TABLES_MAX = 64;
 /**
- * Cache sizes of writers, for indexes and for file metadata. Each commit makes new entries. By default, LanceDB would
- * keep up to 7 GB of entries, including the old ones.
+ * Writers' cache size for indexes and file metadata. Every commit adds entries. By default, LanceDB would keep up to 7
+ * GB of them, including stale ones.
  */
 const WRITER_CACHE_BYTES = 16n * 1024n * 1024n;
 /**
- * Number of rows above which a table is read through the connection for large tables. The indexes of all small tables
- * share a cache for some hundred of them. By default, LanceDB would keep up to 7 GB in memory, and the files of each
- * index open.
+ * Number of rows above which a table uses the connection for large tables. The indexes of all small tables share a
+ * cache for a few hundred of them. By default, LanceDB would keep up to 7 GB in memory, and every index file open.
  */
 const SMALL_ROWS_MAX = 20_000;
 const SMALL_CACHE_BYTES = 32n * 1024n * 1024n;
-/** Time in which searches end that began before their table was released. */
+/** Time for searches that started before a table's release to end. */
 const RELEASED_MS = 30_000;
 /** Default of `search.table_cache_mb`. */
 const LARGE_CACHE_BYTES = 1024 * 1024 * 1024;
 const METADATA_CACHE_BYTES = 64n * 1024n * 1024n;
-/** Free disk space below which the disk counts as full. The largest commit, or a merge of fragments, takes more. */
+/** Free space below which the disk counts as full: less than the largest commit or merge needs. */
 const FREE_BYTES_MIN = 32 * 1024 * 1024;
-/** Time without an answer after which a probe tests an object store, and the time limit of the probe. */
+/** Silence after which an object store is probed, and the time limit of the probe. */
 const SILENCE_MS = 8_000;
 
-/** Build the keyword index of a table, in place of the present one. */
+/** Build the keyword index of a table, replacing any existing one. */
 export async function buildTokenIndex(table: Table): Promise<void> {
   await table.createIndex('tokens', { config: tokenIndex(), name: TOKEN_INDEX_NAME, replace: true });
 }
 
 /**
- * LanceDB tables, opened once per process and brought up to date on demand. The first table of a bucket has the
- * bucket's id as its name. The name of a table that replaces it begins with the id (`nextTableName`).
+ * LanceDB tables, opened once per process and updated on demand. A bucket's first table is named after the bucket's id.
+ * The name of its replacement starts with the id (`nextTableName`).
  */
 export class LanceTables {
   readonly #uri: string;
@@ -67,22 +66,20 @@ export class LanceTables {
   readonly #reading: LazyConnection;
   readonly #openLarge: () => LazyConnection;
   #readingLarge: LazyConnection;
-  /** Functions that close released tables later. */
+  /** Functions that will close released tables. */
   readonly #released = new Set<() => Promise<void>>();
-  /**
-   * Connection of writers. It shares no cache with searches, so commits do not evict the data that searches have read.
-   */
+  /** Writers' connection. It shares no cache with searches, so commits don't evict data that searches have read. */
   readonly #writing: LazyConnection;
   /** An evicted table is not closed, since a search may still use it. It is freed with its last reference. */
   readonly #readTables = new LRUCache<string, ReadTable>({ max: READ_TABLES_MAX });
-  /** An evicted table is not closed, since a writer may still use it. */
+  /** Tables open for writing. Eviction doesn't close a table that a writer may still use. */
   readonly #writtenTables = new LRUCache<string, Table>({ max: WRITTEN_TABLES_MAX });
 
   /**
    * @param uri directory of the database, or `s3://<bucket>/<prefix>`
-   * @param storageOptions access to an object store, by the option names of LanceDB
+   * @param storageOptions access to an object store, with LanceDB's option names
    * @param largeCacheBytes cache size for the indexes of large tables
-   * @param silenceMs time without an answer after which an object store is probed, and the time limit of the probe
+   * @param silenceMs silence after which an object store is probed, and the time limit of the probe
    */
   constructor(
     uri: string,
@@ -104,14 +101,14 @@ export class LanceTables {
     this.#writing = connectWith(WRITER_CACHE_BYTES, WRITER_CACHE_BYTES);
   }
 
-  /** Location from which another process opens the same tables. Its storage options may hold secrets. */
+  /** Location for another process to open the same tables. Its storage options may contain secrets. */
   get location(): { readonly uri: string; readonly storageOptions: Record<string, string> } {
     return { uri: this.#uri, storageOptions: this.#storageOptions };
   }
 
   /**
-   * Await work on tables and map its errors. LanceDB's errors have no codes. An error while the disk is full becomes
-   * `storage_full`. An error while the database cannot be reached becomes `index_unavailable`.
+   * Await work on tables and map its errors, which have no codes in LanceDB. An error becomes `storage_full` if the
+   * disk is full, and `index_unavailable` if the database is unreachable.
    *
    * @throws AppError `index_unavailable`, `storage_full` (503); any other error of the work unchanged
    */
@@ -127,9 +124,8 @@ export class LanceTables {
   }
 
   /**
-   * Await work as long as the object store answers other requests. After an error, the work may still complete later.
-   * LanceDB repeats unanswered requests for minutes. Meanwhile searches would wait, and a writer would hold the lock of
-   * its bucket.
+   * Await work while the object store answers other requests. LanceDB retries unanswered requests for minutes, during
+   * which searches would wait and a writer would hold its bucket's lock. After an error, the work may still complete.
    *
    * @throws AppError `index_unavailable` (503)
    */
@@ -156,8 +152,7 @@ export class LanceTables {
   }
 
   /**
-   * Open a table for reading, at `version` or newer, or return null if it does not exist. Name and version come from
-   * PostgreSQL.
+   * Open a table for reading at `version` or newer, as named by PostgreSQL. Return null if it doesn't exist.
    *
    * @throws AppError `index_unavailable` (503)
    */
@@ -188,15 +183,15 @@ export class LanceTables {
   }
 
   /**
-   * Bring a table that searches share to a version, one search after the other. Otherwise, of two searches of a large
-   * table, the one with the older version would move it back.
+   * Advance a table that searches share to a version, one search at a time. Otherwise a concurrent search with an older
+   * version could move a large table back.
    */
   #advance(name: string, opened: ReadTable, version: number): Promise<void> {
     const move = async () => {
       if (opened.version >= version) return;
       const { table } = opened;
       await (opened.isLarge ? moveTo(table, version) : table.checkoutLatest());
-      // After its directory was restored, a table may be older than PostgreSQL says. Each search then looks again.
+      // After a restore of its directory, a table may be older than PostgreSQL says. Each search then checks again.
       opened.version = await table.version();
       if (opened.isLarge || !(await isLarge(table))) return;
       if (this.#readTables.get(name) === opened) this.#readTables.delete(name);
@@ -207,8 +202,8 @@ export class LanceTables {
   }
 
   /**
-   * Open the latest version of a table for writing. Create the table if it is missing. The caller holds the bucket's
-   * writer lock.
+   * Open the latest version of a table for writing, and create it if missing. The caller holds the bucket's writer
+   * lock.
    *
    * @throws AppError `index_unavailable` (503)
    */
@@ -247,8 +242,8 @@ export class LanceTables {
   }
 
   /**
-   * Free the cached indexes of large tables once a copy in memory serves the searches of one. Searches in progress end
-   * before the connection closes. Later ones read the data again.
+   * Free the cached indexes of large tables once an in-memory copy serves the searches of one. The connection closes
+   * after searches in progress have ended. Later searches read the data again.
    */
   releaseLarge(): void {
     const connection = this.#readingLarge;
@@ -264,7 +259,7 @@ export class LanceTables {
     setTimeout(close, RELEASED_MS).unref();
   }
 
-  /** Drop every present and former table of the bucket. */
+  /** Drop every current and former table of the bucket. */
   async dropAll(bucketId: string): Promise<void> {
     const names = await (await this.#reading.get()).tableNames();
     for (const name of names) if (name === bucketId || name.startsWith(`${bucketId}_`)) await this.drop(name);
@@ -281,7 +276,7 @@ export class LanceTables {
       this.#isReached = true;
     } catch (error) {
       this.#isReached = false;
-      // If a request of a table has no answer, every later user of the table would wait for it.
+      // Drop the cached tables: users of a table with an unanswered request would wait for that request.
       this.#readTables.clear();
       this.#writtenTables.clear();
       if (error instanceof AppError) throw error;
@@ -289,7 +284,7 @@ export class LanceTables {
     }
   }
 
-  /** Probe the database again if the last probe has failed. @throws AppError `index_unavailable` (503) */
+  /** Probe the database again if the last probe failed. @throws AppError `index_unavailable` (503) */
   async requireReach(): Promise<void> {
     if (!this.#isReached) await this.probe();
   }
@@ -310,9 +305,9 @@ export class LanceTables {
 
 interface ReadTable {
   readonly table: Table;
-  /** Actual version of the table. */
+  /** Version at which the table is open. */
   version: number;
-  /** Last move to a newer version. It may be in progress, and never rejects. */
+  /** Last move to a newer version, possibly in progress. It never rejects. */
   moving: Promise<void>;
   /** True if the table uses the connection for large tables. */
   readonly isLarge: boolean;
@@ -323,14 +318,14 @@ async function isLarge(table: Table): Promise<boolean> {
 }
 
 /**
- * Let a large table be read at a version, or at the latest one if that version has been removed. Unpublished versions
- * may lack the vector index while the table is settled.
+ * Check out a version of a large table, or the latest one if that version was deleted. Unpublished versions may lack
+ * the vector index while the table is being settled.
  */
 async function moveTo(table: Table, version: number): Promise<void> {
   await table.checkout(version).catch(() => table.checkoutLatest());
 }
 
-/** Check that a directory can be read. LanceDB would read all of it. */
+/** Check that a directory is readable by reading one entry. LanceDB would read all of it. */
 async function readOneEntry(directory: string): Promise<void> {
   const opened = await opendir(directory);
   try {

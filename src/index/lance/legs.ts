@@ -6,7 +6,7 @@ import { quoteId } from '../quote-id.ts';
 import { loadLance } from './load-lance.ts';
 import { throughIndex } from './vector-index.ts';
 
-/** Candidate that was read from the files of the index. */
+/** Candidate read from index files, with its passage. */
 export type ReadCandidate = Candidate & Passage;
 
 const COLUMNS = ['chunk_id', 'document_id', 'generation', 'chunk_index', 'text', 'locator'];
@@ -19,10 +19,10 @@ export async function searchVectors(table: Table, vector: Float32Array, options:
   return toCandidates(await vectorQuery(table, vector, options).toArrow(), '_distance', (distance) => 1 - distance);
 }
 
-/** Make the LanceDB query of `searchVectors`. */
+/** Build the LanceDB query of `searchVectors`. */
 export function vectorQuery(table: Table, vector: Float32Array, { limit, documentIds }: LegOptions): VectorQuery {
   const query = throughIndex(table.vectorSearch(vector).column('vector'))
-    // For unit vectors this equals cosine, and takes less than half the time.
+    // For unit vectors this equals cosine, in less than half the time.
     .distanceType('dot')
     .limit(limit)
     .select([...COLUMNS, '_distance']);
@@ -39,7 +39,7 @@ export async function searchKeywords(
   return toCandidates(await keywordQuery(table, terms, options).toArrow(), '_score', (score) => score);
 }
 
-/** Make the LanceDB query of `searchKeywords`. */
+/** Build the LanceDB query of `searchKeywords`. */
 export function keywordQuery(table: Table, terms: readonly WeightedTerms[], { limit, documentIds }: LegOptions): Query {
   const query = table
     .query()
@@ -72,7 +72,7 @@ function toCandidates(rows: ArrowTable, scoreColumn: string, toScore: (value: nu
     isBoilerplate: String(locator?.get(row)).includes(BOILERPLATE),
     score: toScore(score?.get(row) as number),
   }));
-  // LanceDB picks the best rows but returns them in any order. Rows of equal score come in a different order each time.
+  // LanceDB returns the best rows in any order, and rows of equal score in a different order each time.
   return candidates.sort((a, b) => b.score - a.score || (a.chunkId < b.chunkId ? -1 : 1));
 }
 

@@ -2,20 +2,20 @@ import type { Table } from '@lancedb/lancedb';
 import { buildTokenIndex, TOKEN_INDEX_NAME } from './lance.ts';
 import { dropVectorIndex, hasVectorIndex, SPLIT_ROWS_MAX, VECTOR_INDEX_NAME } from './vector-index.ts';
 
-/** Number of rows up to which the keyword index is built again, which takes a second at most. */
+/** Maximum rows for rebuilding the keyword index, which takes at most a second. */
 const TOKENS_REBUILT_ROWS_MAX = 65_536;
 
 /**
- * Merge the small files of a table, remove its old versions, and bring its indexes up to date. A large table may lack
- * its vector index afterwards; build it then.
+ * Merge the small files of a table, delete its old versions, and update its indexes. A large table may lack its vector
+ * index afterwards; build it then.
  *
- * If this changed the table, build the keyword index again as one part. `optimize` can merge rows into an index as a
- * separate part. LanceDB 0.31 then prunes the candidates of one part by scores of another, which has other statistics.
- * It misses most of the best rows for common words (lance pull request 8748, in later versions). Larger tables keep the
- * parts. So does a table whose merge was killed in between, until the next merge that changes it.
+ * If the table changed, rebuild the keyword index as a single part. `optimize` can add rows to an index as a separate
+ * part. LanceDB 0.31 then prunes candidates of one part by scores of another one with different statistics, and misses
+ * most of the best rows for common words (fixed by lance pull request 8748, in later versions). Larger tables keep
+ * their parts. So does a table whose merge was killed, until the next merge that changes it.
  *
- * @param cleanupOlderThanMs time before which versions are removed, in milliseconds since 1970
- * @param splitRowsMax number of rows up to which a vector index may be split
+ * @param cleanupOlderThanMs time before which versions are deleted, in milliseconds since 1970
+ * @param splitRowsMax maximum rows at which a vector index may be split
  */
 export async function mergeFiles(
   table: Table,
@@ -35,13 +35,12 @@ export async function mergeFiles(
 }
 
 /**
- * Drop the vector index of a table before `optimize` if there is no row to add to it, or if the table is large. In both
- * cases LanceDB 0.31 would write the whole index again, which takes as long as building it (lance pull request 6711, in
- * later versions). Each time, it would also split a partition. A query that reads partitions of more than 256 MB
- * together never ends, since each partition waits for memory of the others.
+ * Drop the vector index before `optimize` if there are no rows to add to it, or if the table is large. In both cases
+ * LanceDB 0.31 would rewrite the whole index, which takes as long as building it (fixed by lance pull request 6711, in
+ * later versions), and split a partition each time. A query of partitions of more than 256 MB together deadlocks, since
+ * each waits for memory of the others.
  *
- * @returns the version to restore as the latest one if there is nothing to merge, so that its files are kept; null if
- *   there is none
+ * @returns version to restore as the latest if there is nothing to merge, which keeps its files; otherwise null
  */
 async function setVectorsAside(table: Table, splitRowsMax: number): Promise<number | null> {
   if (!(await hasVectorIndex(table))) return null;
@@ -54,13 +53,13 @@ async function setVectorsAside(table: Table, splitRowsMax: number): Promise<numb
   return isComplete ? indexed : null;
 }
 
-/** Make an earlier version the latest one, unless a writer that lost its lock wrote another one meanwhile. */
+/** Restore an earlier version as the latest one, unless a writer without its lock has committed meanwhile. */
 async function goBack(table: Table, { to, from }: { readonly to: number; readonly from: number }): Promise<void> {
   await table.checkoutLatest();
   if ((await table.version()) !== from) return;
   await restore(table, to);
   const restored = await table.version();
-  // Keep rows that were written at the last moment. The index is built again.
+  // Keep the rows of a last-moment commit. The index is built again.
   if (restored !== from + 1) await restore(table, restored - 1);
 }
 

@@ -12,16 +12,16 @@ import type { LanceTables } from './lance.ts';
 import { type ReadCandidate, searchKeywords, searchVectors } from './legs.ts';
 import { readCosines } from './read-table.ts';
 
-/** Maximum number of LanceDB tables to search at a time. */
+/** Maximum number of LanceDB tables searched concurrently. */
 const TABLES_AT_ONCE = 20;
-/** Time limit of a query of a table. A query without an index takes some seconds for 1,000,000 rows. */
+/** Time limit for a query of a table. Without an index, 1,000,000 rows take some seconds. */
 const QUERY_MS_MAX = 60_000;
 
 /**
- * Open tables as one reader. For each, use the copy in memory if there is one at its version, otherwise the table.
- * Return null if none of the tables exists.
+ * Open tables as one reader, each from its in-memory copy if one is at its version, otherwise from the table. Return
+ * null if none of the tables exists.
  *
- * @param context.copies copies in memory; null to use only the tables
+ * @param context.copies in-memory copies; null to use only the tables
  * @throws AppError `index_unavailable` (503)
  */
 export async function openReader(
@@ -44,7 +44,7 @@ export async function openReader(
   const readers: PartReader[] = onDisk.map(({ name, table }) =>
     tableReader(tables, { table, ownTerms: ownTerms.get(name) }, withSlot),
   );
-  // A word that is unknown in memory may be in a table that is not.
+  // A word unknown to the copies may be in a table without a copy.
   const isAllInMemory = onDisk.length === 0;
   const copyReader =
     copies && inMemory.length > 0
@@ -87,8 +87,8 @@ function tableReader(
 }
 
 /**
- * Await a query of LanceDB with a time limit: its reads of an index may wait for each other for ever. @throws AppError
- * `index_unavailable` (503)
+ * Await a LanceDB query with a time limit, since its index reads can deadlock. @throws AppError `index_unavailable`
+ * (503)
  */
 export function endInTime<T>(query: Promise<T>, ms = QUERY_MS_MAX): Promise<T> {
   return answerWithin(ms, query, () =>

@@ -4,14 +4,14 @@ import type { Config } from '../../platform/config.ts';
 import { indexOnS3 } from './index-on-s3.ts';
 import { LanceTables } from './lance.ts';
 
-/** Return the directory of an index on disk. */
+/** Return the directory of the index on disk. */
 export function indexDirectory({ dataDir }: Pick<Config, 'dataDir'>): string {
   return path.join(dataDir, 'index');
 }
 
 /**
- * Open only the search index. On an object store this is safe only after `requireConditionalWrites` has passed. A lock
- * serialises writers. If a writer lost the lock without knowing, the store's conditional writes stop it.
+ * Open only the search index. On an object store, `requireConditionalWrites` must have passed: a lock serialises
+ * writers, and conditional writes stop a writer that lost the lock without noticing.
  */
 export function openTables(config: Pick<Config, 'dataDir' | 'index' | 'objects' | 'search'>): LanceTables {
   const { tableCacheBytes } = config.search;

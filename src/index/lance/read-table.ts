@@ -6,7 +6,7 @@ import { quoteId } from '../quote-id.ts';
 import { membership } from './legs.ts';
 
 const CHUNK_COLUMNS = ['chunk_id', 'document_id', 'generation', 'chunk_index', 'text', 'vector'] as const;
-/** Rows that are converted without yielding to the event loop, in less than 2 ms. */
+/** Number of rows converted before yielding to the event loop, less than 2 ms. */
 const ROWS_AT_ONCE = 50;
 
 /** Read the first chunks of documents. The result may include chunks of older generations. */
@@ -46,8 +46,8 @@ export async function readChunks(
 }
 
 /**
- * Compute the cosine similarity of chunks in their order. `vector`: Float32Array [1024], L2-normalised like all vectors
- * of the index.
+ * Compute the cosine similarity of chunks, in their order. `vector`: Float32Array [1024], L2-normalised like all
+ * vectors of the index.
  */
 export async function readCosines(
   table: Table,
@@ -86,7 +86,7 @@ export async function* readTokens(table: Table, generations: readonly number[]):
   }
 }
 
-/** Read whole rows of generations. */
+/** Read complete rows of generations. */
 export async function* readGenerations(table: Table, generations: readonly number[]): AsyncIterable<IndexedGeneration> {
   const isWanted = `generation IN (${generations.map(Number).join(', ')})`;
   for await (const batch of table.query().where(isWanted)) {
@@ -113,7 +113,7 @@ export async function* readGenerations(table: Table, generations: readonly numbe
   }
 }
 
-/** Count the rows of each generation. */
+/** Count the rows per generation. */
 export async function countByGeneration(table: Table): Promise<Map<number, number>> {
   const counts = new Map<number, number>();
   for await (const batch of table.query().select(['generation'])) {

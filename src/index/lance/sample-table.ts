@@ -6,10 +6,10 @@ import { hashOf, type SampledRow } from '../row-sample.ts';
 import { SAMPLED_ROWS_MAX, type TableSample } from '../row-samples.ts';
 import type { LanceTables } from './lance.ts';
 
-/** Number of rows above which a sample is spread over the table: its chunk ids take too long to read. */
+/** Number of rows above which the sample is spread by offset, since reading all chunk ids takes too long. */
 const DRAWN_ROWS_MAX = 200_000;
 
-/** Read a sample of the rows of a table. */
+/** Read a sample of a table's rows. */
 export async function sampleTable(tables: LanceTables, { name, version }: TableVersion): Promise<TableSample> {
   const table = await tables.openForReading(name, version);
   const tableRows = (await table?.countRows()) ?? 0;
@@ -25,8 +25,8 @@ async function readRows(table: Table, rows: number): Promise<SampledRow[]> {
 }
 
 /**
- * Draw the rows whose chunk ids have the lowest hashes. The sample of the same chunks is the same after a table has
- * been settled, and a few new chunks change few of its rows, so that the relevance of a result stays.
+ * Pick the rows whose chunk ids have the lowest hashes. Settling doesn't change this sample, and a few new chunks
+ * change few of its rows, so relevance stays stable.
  */
 async function drawRowIds(table: Table): Promise<bigint[]> {
   const found = await table.query().select(['chunk_id']).withRowId().toArrow();
@@ -39,7 +39,7 @@ async function drawRowIds(table: Table): Promise<bigint[]> {
   return hashed.slice(0, SAMPLED_ROWS_MAX).map(({ rowId }) => rowId);
 }
 
-/** Spread offsets evenly over a table. */
+/** Return evenly spaced offsets in a table. */
 function spreadOffsets(rows: number): number[] {
   const count = Math.min(rows, SAMPLED_ROWS_MAX);
   return Array.from({ length: count }, (_, nth) => Math.floor(((nth + 0.5) * rows) / count));
@@ -50,7 +50,7 @@ function toSampledRows(batch: RecordBatch): SampledRow[] {
   const [data] = vectors?.data ?? [];
   const components = data?.children[0]?.values as Float32Array;
   const first = (data?.offset ?? 0) * INDEX_DIMENSIONS;
-  // Copy all of them once, so that the sample does not keep the answer of LanceDB in memory.
+  // Copy the vectors once, so that the sample doesn't keep LanceDB's reply in memory.
   const own = components.slice(first, first + batch.numRows * INDEX_DIMENSIONS);
   return Array.from({ length: batch.numRows }, (_, row) => ({
     documentId: documentIds?.get(row) as string,

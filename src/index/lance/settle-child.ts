@@ -1,6 +1,6 @@
 /**
  * Entry point of the child process that runs one step of settling a large table. The task is a line of JSON on stdin,
- * which stays open. The parent holds the table's writer lock. When stdin ends, the parent is gone, and this process
+ * which stays open. The parent holds the table's writer lock. If stdin ends, the parent is gone, and this process
  * exits.
  */
 import { createInterface } from 'node:readline';

@@ -6,11 +6,11 @@ import { lowerPriority } from '../../platform/lower-priority.ts';
 import type { SettleOptions } from '../chunk-index.ts';
 import { lanceEnvironment } from './lance-environment.ts';
 
-/** Time after which the process counts as hung. A table of 200,000 rows takes half a minute. */
+/** Time after which the process counts as hung. 200,000 rows take half a minute. */
 const SETTLE_MS_MAX = 30 * 60_000;
 const ERROR_CHARS_MAX = 2_000;
 
-/** Task of the process, sent as a line of JSON on stdin, since the storage options may hold secrets. */
+/** Task for the process, sent as JSON on stdin, since the storage options may contain secrets. */
 export const SettleTask = z.object({
   uri: z.string(),
   storageOptions: z.record(z.string(), z.string()),
@@ -21,10 +21,10 @@ export const SettleTask = z.object({
 export type SettleTask = z.output<typeof SettleTask>;
 
 /**
- * Run one step of settling a table in a child process, which ends when this process does. It may be killed at any
- * moment, also by `signal`: LanceDB keeps what was committed and ignores the rest.
+ * Run one step of settling a table in a child process, which ends with this process. Killing it at any moment is safe,
+ * also by `signal`: LanceDB keeps what was committed and ignores the rest.
  *
- * @throws Error if the process cannot be started, or fails, with the end of its stderr
+ * @throws Error with the end of stderr, if the process can't start or fails
  */
 export async function settleInChild(
   task: SettleTask,
@@ -39,11 +39,11 @@ export async function settleInChild(
     detached: process.platform !== 'win32',
     windowsHide: true,
   });
-  await once(child, 'spawn'); // Without free file descriptors, its pipes were not made either.
+  await once(child, 'spawn'); // Without free file descriptors, spawning fails and there are no pipes.
   if (child.pid !== undefined && !isUrgent) lowerPriority(child.pid, { leadsSession: true });
   const closed = once(child, 'close') as Promise<[code: number | null, signal: NodeJS.Signals | null]>;
-  child.stdin.on('error', () => {}); // It died before it read; its exit code and stderr give the reason.
-  // Keep stdin open: when this process ends, stdin closes and the child exits.
+  child.stdin.on('error', () => {}); // If the child died before reading, its exit code and stderr give the reason.
+  // Keep stdin open: it closes when this process ends, and the child then exits.
   child.stdin.write(`${JSON.stringify(task)}\n`);
   let stderr = '';
   child.stderr.setEncoding('utf8').on('data', (text: string) => {

@@ -7,12 +7,12 @@ import { mergeFiles } from './merge-files.ts';
 import { type SettleTask, settleInChild } from './settle-process.ts';
 import { lacksVectorIndex } from './vector-index.ts';
 
-/** Number of rows above which a child process settles a table. Its start takes a second. */
+/** Number of rows above which a child process settles a table. Starting it takes a second. */
 export const ROWS_IN_PROCESS_MAX = 8_192;
 
 /**
- * Build one index of a large table in a child process, without merging its files. Rows that are appended meanwhile are
- * not in the index. The caller holds the bucket's build lock.
+ * Build one index of a large table in a child process, without merging files. Rows appended meanwhile are not in the
+ * index. The caller holds the bucket's build lock.
  *
  * @throws AppError `settle_failed`, `index_unavailable`, `storage_full` (503)
  */
@@ -26,21 +26,20 @@ export async function buildIndex(
 }
 
 /**
- * Merge small fragments and bring the indexes up to date. The caller holds the bucket's writer lock. For a large table
- * this takes memory in proportion to the table, and LanceDB does not return it to the system. A child process therefore
- * settles large tables.
+ * Merge small fragments and update the indexes. The caller holds the bucket's writer lock. Memory is proportional to
+ * the table and LanceDB doesn't return it to the system, so a child process settles large tables.
  *
  * @throws AppError `settle_failed` (503, retryable), which leaves the table usable as before; `index_unavailable`,
  *   `storage_full` (503)
  */
 export async function settle(tables: LanceTables, table: Table, options: SettleOptions = {}): Promise<void> {
   await mergeTable(tables, table, options);
-  // Use another process, so that the memory of both steps is never held at once.
+  // A second process keeps the memory of the two steps apart.
   await indexVectors(tables, table, options);
 }
 
 /**
- * Do the first part of `settle`: everything except building a vector index that the table lacks.
+ * Run the first part of `settle`: everything except building a missing vector index.
  *
  * @throws AppError as `settle` does
  */

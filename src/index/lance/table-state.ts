@@ -3,29 +3,28 @@ import type { TableState } from '../chunk-index.ts';
 import { TOKEN_INDEX_NAME } from './lance.ts';
 import { hasEnoughVectorsIndexed } from './vector-index.ts';
 
-/** Number of fragments above which a table is settled between commits, not only when writing pauses. */
+/** Number of fragments above which a table is settled between commits instead of at the next pause. */
 const FRAGMENTS_MAX = 64;
-/** Limits on the number of unindexed rows above which a table is settled between commits. */
+/** Limits on the number of unindexed rows, above which a table is settled between commits. */
 const UNINDEXED_ROWS_MIN = 4_096;
 const UNINDEXED_ROWS_MAX = 16_384;
 /**
- * Share of the rows, within those limits, above which a table is settled. Settling rewrites all rows, so a growing
- * table must not be settled often.
+ * Share of unindexed rows, within these limits, above which a table is settled. Settling rewrites all rows, so a
+ * growing table must not settle often.
  */
 const UNINDEXED_SHARE_MAX = 1 / 4;
-/** Number of rows up to which a table is settled after nearly every commit, which takes some 20 ms. */
+/** Maximum rows of a table that is settled after nearly every commit, in about 20 ms. */
 const SMALL_ROWS_MAX = 256;
 const SMALL_UNINDEXED_SHARE_MAX = 1 / 16;
 /**
- * Return true if the table must be settled before more is written.
+ * Return true if the table must be settled before the next write.
  *
- * Searches also find rows that are not in the full-text index yet, but score them by the statistics of the index, which
- * are empty at first. The number of these rows is therefore limited to the size of the index.
+ * Searches also find rows outside the full-text index, but score them by the statistics of the index, which are empty
+ * at first. Therefore unindexed rows may not outnumber indexed rows.
  *
- * LanceDB 0.31 adds the number of occurrences of a term in unindexed rows to these statistics, instead of the number of
- * rows with the term (0.33 counts rows). If that sum exceeds the number of all rows, a search for the term does not
- * find its unindexed rows. In a small table, a single chunk that repeats a word is enough, so few of its rows may be
- * unindexed.
+ * LanceDB 0.31 adds the occurrences of a term in unindexed rows to these statistics, instead of the number of rows with
+ * the term (0.33 counts rows). If the sum exceeds the number of all rows, a search for the term misses its unindexed
+ * rows. In a small table, one chunk that repeats a word is enough for that, so few of its rows may be unindexed.
  */
 function isDueToSettle({ fragments, indexedRows, unindexedRows }: TableShape): boolean {
   const rows = indexedRows + unindexedRows;
@@ -34,14 +33,14 @@ function isDueToSettle({ fragments, indexedRows, unindexedRows }: TableShape): b
   return unindexedRows > Math.min(indexedRows, unindexedMax) || fragments > FRAGMENTS_MAX;
 }
 
-/** Files of a table and progress of its full-text index. */
+/** Data files and full-text indexing progress of a table. */
 interface TableShape {
   readonly fragments: number;
   readonly indexedRows: number;
   readonly unindexedRows: number;
 }
 
-/** Return true if the indexes of a table cover as many rows as searches need. Its files may still be small. */
+/** Return true if the indexes cover enough rows for searches. Data files may still be small. */
 export async function isIndexed(table: Table): Promise<boolean> {
   const { indexedRows, unindexedRows } = await readTableShape(table);
   return !isDueToSettle({ fragments: 0, indexedRows, unindexedRows }) && hasEnoughVectorsIndexed(table);
@@ -56,7 +55,7 @@ async function readTableShape(table: Table): Promise<TableShape> {
   };
 }
 
-/** Read the state of the latest version of a table that is open for writing. */
+/** Read the state of the latest version of a table opened for writing. */
 export async function readTableState(table: Table): Promise<TableState> {
   const shape = await readTableShape(table);
   return {

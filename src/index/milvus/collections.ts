@@ -4,18 +4,18 @@ import { TEXT_BYTES_MAX } from './encode-terms.ts';
 import { loadMilvus } from './load-milvus.ts';
 import { CollectionMissing, type MilvusConnection, WRITE_MS_MAX } from './milvus-connection.ts';
 
-/** Most pieces of 65,535 bytes that the text or locator of a chunk is stored in. */
+/** Maximum number of pieces of 65,535 bytes for the text or locator of a chunk. */
 const PIECES_MAX = 16;
 const ID_BYTES_MAX = 128;
-/** Parameters of BM25, as in copies in memory and LanceDB. */
+/** BM25 parameters, the same as for in-memory copies and LanceDB. */
 const BM25 = { bm25_k1: 1.2, bm25_b: 0.75 };
 const LOADED = 'LoadStateLoaded';
-/** Code of Milvus for a collection without indexes. */
+/** Milvus error code for a collection without indexes. */
 const NO_INDEX = 700;
 
 /**
- * Key of the row of a collection that holds its version in `chunk_index`. Its vector is zero and it has no terms, so no
- * query matches it. Its generation is 0, which no chunk has.
+ * Key of the row in a collection that stores its version in `chunk_index`. It matches no query, since its vector is
+ * zero and it has no terms. Its generation is 0, which no chunk has.
  */
 export const VERSION_KEY = 'version';
 
@@ -33,7 +33,7 @@ function fields(): FieldType[] {
     { name: 'privacy_level', data_type: DataType.Int64 },
     { name: 'event_time', data_type: DataType.Int64, nullable: true },
     { name: 'is_boilerplate', data_type: DataType.Bool },
-    /** Hash of the chunk's id, by which a sample is drawn. */
+    /** Hash of the chunk's id, for sampling. */
     { name: 'hash', data_type: DataType.Int64 },
     { name: 'text', ...pieces, max_capacity: PIECES_MAX },
     { name: 'locator', ...pieces, max_capacity: PIECES_MAX },
@@ -54,16 +54,16 @@ const INDEXES: readonly Omit<CreateIndexSimpleReq, 'collection_name'>[] = [
   { field_name: 'terms', index_type: 'SPARSE_INVERTED_INDEX', metric_type: 'BM25', params: BM25 },
   // For unit vectors this equals cosine.
   { field_name: 'vector', index_type: 'AUTOINDEX', metric_type: 'IP', params: {} },
-  // By these, rows are filtered, removed and sampled.
+  // Columns for filtering, deleting and sampling rows.
   ...['document_id', 'generation', 'hash'].map((field_name) => ({ field_name, index_type: 'INVERTED' })),
 ];
 
-/** Collections of a Milvus: one for each table. */
+/** Collections of a Milvus server, one per table. */
 export class MilvusCollections {
   readonly #connection: MilvusConnection;
-  /** Names of collections that were found. */
+  /** Names of collections known to exist. */
   readonly #found = new Set<string>();
-  /** Names of collections that were found complete. */
+  /** Names of collections known to be complete. */
   readonly #complete = new Set<string>();
 
   constructor(connection: MilvusConnection) {
@@ -78,14 +78,14 @@ export class MilvusCollections {
     return Boolean(value);
   }
 
-  /** Forget what is known of a collection. */
+  /** Discard cached knowledge about a collection. */
   forget(name: string): void {
     this.#found.delete(name);
     this.#complete.delete(name);
   }
 
   /**
-   * Create a collection if it is missing, and complete one whose creation ended half-way. The caller is the only writer
+   * Create a collection if missing, and complete one whose creation was interrupted. The caller must be the only writer
    * of the table.
    */
   async ensure(name: string): Promise<void> {
@@ -133,7 +133,7 @@ export class MilvusCollections {
     }
   }
 
-  /** Drop every collection whose name is the id of a bucket or begins with it and `_`. */
+  /** Drop every collection whose name is the bucket's id, or starts with it and `_`. */
   async dropAll(bucketId: string): Promise<void> {
     const { data } = await this.#connection.call((client) => client.showCollections());
     for (const { name } of data) if (name === bucketId || name.startsWith(`${bucketId}_`)) await this.drop(name);

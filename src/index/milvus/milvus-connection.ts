@@ -4,32 +4,32 @@ import { AppError, dependencyDown } from '../../platform/errors.ts';
 import type { MilvusSettings } from '../../platform/storage-settings.ts';
 import { loadMilvus } from './load-milvus.ts';
 
-/** Time limits of a request that reads, of one that writes or prepares a collection, and of a probe. */
+/** Time limits of requests: for reads, for writes and preparation of a collection, and for probes. */
 const READ_MS_MAX = 15_000;
 export const WRITE_MS_MAX = 60_000;
 const PROBE_MS_MAX = 5_000;
-/** Time after which a lost connection is tried again. */
+/** Maximum delay before reconnecting. */
 const RECONNECT_MS_MAX = 2_000;
-/** Time without a word of the server after which a request is in doubt. */
+/** Server silence after which a request is in doubt. */
 const KEEPALIVE_MS = 20_000;
-/** Oldest release with the BM25 function, by the name before its number. Milvus Lite numbers its releases apart. */
+/** Oldest releases with the BM25 function, by name prefix. Milvus Lite has its own release numbers. */
 const OLDEST: Record<string, readonly [number, number]> = { milvus: [2, 5], milvus_lite: [3, 2] };
-/** Code of gRPC for credentials that are refused. */
+/** gRPC code for refused credentials. */
 const UNAUTHENTICATED = 16;
-/** Codes of Milvus for a collection that does not exist, and for one that is not loaded. */
+/** Milvus error codes for a missing collection, and for one that is not loaded. */
 const NO_COLLECTION = 100;
 const NOT_LOADED = 101;
 
-/** Error of a request of a collection that does not exist. */
+/** Error for a request to a missing collection. */
 export class CollectionMissing extends Error {}
-/** Error of a request of a collection that has to be loaded. */
+/** Error for a request to a collection that must be loaded first. */
 class CollectionNotLoaded extends Error {}
 
-/** Connection to a Milvus, opened at the first request and again whenever it was lost. */
+/** Connection to a Milvus server, opened by the first request and reopened after a loss. */
 export class MilvusConnection {
   readonly #settings: MilvusSettings;
   #client: MilvusClient | null = null;
-  /** Check of the server's version; null if it is due. */
+  /** Check of the server's version; null if due. */
   #checking: Promise<void> | null = null;
 
   constructor(settings: MilvusSettings) {
@@ -37,7 +37,7 @@ export class MilvusConnection {
   }
 
   /**
-   * Run a request, and check its status.
+   * Send a request and check its status.
    *
    * @throws AppError `index_unavailable` (503), `index_engine_unsupported`; CollectionMissing
    */
@@ -57,8 +57,8 @@ export class MilvusConnection {
   }
 
   /**
-   * Run a request of the rows of a collection. Load the collection first if an administrator released it, or if the
-   * server forgot after a restart that it was loaded, as Milvus Lite does.
+   * Send a request for rows of a collection. Load the collection first if it isn't loaded: an administrator may have
+   * released it, and Milvus Lite forgets loaded collections on restart.
    *
    * @throws as `call`
    */
@@ -82,14 +82,14 @@ export class MilvusConnection {
     this.#client = null;
   }
 
-  /** Return the client once the version of the server was found good. */
+  /** Return the client after checking the server's version. */
   async #checked(): Promise<MilvusClient> {
     const client = this.#open();
     this.#checking ??= client.getVersion().then(({ version }) => requireSupported(version));
     try {
       await this.#checking;
     } catch (error) {
-      // Ask again at the next request: the server may be out of reach for now, or be replaced by a newer one.
+      // Check again at the next request: the server may be unreachable for now, or be replaced by a newer one.
       this.#checking = null;
       throw error;
     }
@@ -108,17 +108,17 @@ export class MilvusConnection {
       ...(token === null ? {} : { token: token.reveal() }),
       database,
       timeout: READ_MS_MAX,
-      // Our jobs and callers repeat requests, and know which of them may be repeated.
+      // Our jobs and callers retry, and know which requests are safe to retry.
       maxRetries: 0,
       logLevel: 'error',
       telemetry: { enabled: false },
-      // A client that could not connect at first would refuse every later request.
+      // Otherwise a client that fails to connect at first refuses every later request.
       __SKIP_CONNECT__: true,
       channelOptions: {
         'grpc.initial_reconnect_backoff_ms': 100,
         'grpc.max_reconnect_backoff_ms': RECONNECT_MS_MAX,
         'grpc.enable_retries': 0,
-        // Servers end connections that ping more often without a request.
+        // Servers close connections that ping more often without a request.
         'grpc.keepalive_permit_without_calls': 0,
         'grpc.keepalive_time_ms': KEEPALIVE_MS,
       },
@@ -144,7 +144,7 @@ function mapError(error: unknown): unknown {
   if (error instanceof AppError || !(error instanceof Error)) return error;
   const code: unknown = (error as Error & { code?: unknown }).code;
   if (code === UNAUTHENTICATED) return dependencyDown('index', 'Milvus refuses index.milvus.token', error);
-  // Every error of gRPC has a number.
+  // All gRPC errors have a numeric code.
   if (typeof code === 'number') return dependencyDown('index', 'Milvus is out of reach', error);
   return error;
 }

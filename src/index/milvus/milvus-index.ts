@@ -35,14 +35,14 @@ import {
 } from './read-rows.ts';
 import { rowsOf, versionRow } from './rows.ts';
 
-/** Number of rows of one request. The client holds the event loop for some 0.3 ms per row. */
+/** Number of rows per request. The client blocks the event loop for about 0.3 ms per row. */
 const REQUEST_ROWS = 100;
-/** Time after which a write whose outcome is unknown has taken effect, or never will. */
+/** Time before a write of unknown outcome counts as final. */
 const LATE_MS = 60_000;
 
 /**
- * Driver of `ChunkIndex` for Milvus. Each table is a collection of its own, so that one bucket's words do not weigh in
- * another's ranking. PostgreSQL decides which generations a search returns; the engine only finds rows.
+ * `ChunkIndex` driver for Milvus. Each table is a separate collection, so that words in one bucket don't affect the
+ * ranking of another. PostgreSQL decides which generations a search returns; the engine only finds rows.
  */
 export class MilvusIndex implements ChunkIndex {
   readonly #connection: MilvusConnection;
@@ -68,12 +68,12 @@ export class MilvusIndex implements ChunkIndex {
     };
   }
 
-  /** A table without a version was never written. */
+  /** Return false for a table without a version, which was never written. */
   async #exists({ name, version }: TableVersion): Promise<boolean> {
     return version > 0 && (await this.#collections.has(name));
   }
 
-  /** Repeat the search if its collection was dropped, by this process or another one. */
+  /** Make a search repeat if its collection was dropped, by this process or another one. */
   #guarded(name: string, reader: PartReader): PartReader {
     const guard = async <T>(work: Promise<T>): Promise<T> => {
       try {
@@ -81,7 +81,7 @@ export class MilvusIndex implements ChunkIndex {
       } catch (error) {
         if (error instanceof AppError || error instanceof ReaderGone) throw error;
         this.#collections.forget(name);
-        // The client has errors of its own for a missing collection.
+        // The client has its own errors for a missing collection.
         if (await this.#collections.has(name)) throw error;
         throw new ReaderGone();
       }
@@ -142,8 +142,8 @@ export class MilvusIndex implements ChunkIndex {
   }
 
   /**
-   * Write, and store the next version last. A write that ends half-way leaves rows of generations that no search
-   * returns, under the same keys with which the write is repeated.
+   * Write rows, then the next version. An interrupted write leaves rows of generations that no search returns. The
+   * retry overwrites them under the same keys.
    */
   async #write(name: string, { requireLock, onLate }: WriteOptions, write: () => Promise<void>): Promise<TableState> {
     const version = (await this.version(name)) + 1;
@@ -156,14 +156,14 @@ export class MilvusIndex implements ChunkIndex {
         this.#collections.forget(name);
         throw dependencyDown('index', 'the collection was dropped during the write', error);
       }
-      // A request without an answer may take effect later.
+      // A request without a reply may take effect later.
       if (onLate) delay(LATE_MS, undefined, { ref: false }).then(onLate, () => undefined);
       throw error;
     }
     return stateOf(name, version);
   }
 
-  /** Write rows under their keys, so that a repeated request changes nothing. */
+  /** Upsert rows by key, so that repeating a request is idempotent. */
   async #upsert(name: string, rows: Iterable<RowData>): Promise<void> {
     for (const data of inGroups(rows, REQUEST_ROWS)) {
       await this.#connection.call((client) => client.upsert({ collection_name: name, data, timeout: WRITE_MS_MAX }));
@@ -174,7 +174,7 @@ export class MilvusIndex implements ChunkIndex {
     for await (const part of this.readGenerations(from, generations)) await this.append(to, [part]);
   }
 
-  /** Milvus merges its segments and builds its indexes by itself. */
+  /** Only read the state: Milvus merges segments and builds indexes on its own. */
   async settle(name: string): Promise<TableState> {
     return stateOf(name, await this.version(name));
   }
@@ -187,7 +187,7 @@ export class MilvusIndex implements ChunkIndex {
     return { written: () => undefined, finish: async () => undefined };
   }
 
-  /** Start a compaction, which leaves removed rows out. The engine deletes the old files when it collects garbage. */
+  /** Start a compaction, which drops removed rows. Milvus deletes the old files in its garbage collection. */
   async expunge(
     name: string,
     { requireLock, publish }: WriteOptions & { publish(state: TableState): Promise<void> },
@@ -208,14 +208,14 @@ export class MilvusIndex implements ChunkIndex {
   }
 
   notePublished(): void {
-    // There are no copies to bring up to date.
+    // Milvus has no in-memory copies to update.
   }
 
   probe(): Promise<void> {
     return this.#connection.probe();
   }
 
-  /** Every request has a time limit, and fails at once if Milvus refuses connections. */
+  /** Do nothing: every request has a time limit, and fails at once if Milvus refuses connections. */
   async requireReach(): Promise<void> {}
 
   whileReached<T>(work: Promise<T>): Promise<T> {

@@ -10,10 +10,9 @@ import { isOfDocuments, keysOf, readCosines, readPassages } from './read-rows.ts
 const COLUMNS = ['chunk_id', 'document_id', 'generation', 'chunk_index', 'is_boilerplate'];
 
 /**
- * Make the reader of one collection. It finds all rows that were written before the search began, since collections
- * have strong consistency.
+ * Create the reader of one collection. Strong consistency makes it find all rows written before the search began.
  *
- * @param ownTerms terms that replace those of the query
+ * @param ownTerms replacement query terms
  */
 export function collectionReader(
   connection: MilvusConnection,
@@ -26,7 +25,7 @@ export function collectionReader(
     scoreOf = (score: number) => score,
   ) => {
     const filter = documentIds === null ? {} : { filter: isOfDocuments(documentIds) };
-    // The row of the version may be among the nearest, of a cosine of 0.
+    // Fetch one more, since the version's row, with cosine 0, may be among the nearest.
     const request = { collection_name: name, ...leg, limit: limit + 1, output_fields: COLUMNS, ...filter };
     const { results } = await connection.callLoaded(name, (client) => client.search(request));
     const candidates = results.flatMap((row): Candidate[] => {
@@ -42,7 +41,7 @@ export function collectionReader(
     async searchKeywords(terms, options) {
       const { text, scale } = writeQuery(ownTerms ?? terms);
       if (text === '') return [];
-      // Milvus Lite 3.2 returns the negative of a score, which is never below 0.
+      // Milvus Lite 3.2 returns negated scores. Real scores are never negative.
       return search(
         { anns_field: 'terms', metric_type: 'BM25', data: text },
         options,
@@ -65,7 +64,7 @@ function chunkIdsOf(candidates: readonly Candidate[]): string[] {
   return candidates.map(({ chunkId }) => chunkId);
 }
 
-/** End a search one of whose chunks was removed after it was found. */
+/** Throw for a search whose chunk was removed after it was found. */
 function gone(): never {
   throw new ReaderGone();
 }

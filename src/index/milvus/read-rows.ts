@@ -13,19 +13,19 @@ import { VERSION_KEY } from './collections.ts';
 import { decodeTerms, hashesOf } from './encode-terms.ts';
 import type { MilvusConnection } from './milvus-connection.ts';
 
-/** Maximum number of rows of one reply of Milvus. */
+/** Maximum number of rows in a Milvus reply. */
 const REPLY_ROWS_MAX = 16_384;
-/** Number of rows of a page of small columns, and of one with vectors. */
+/** Rows per page: with small columns, and with vectors. */
 const PAGE_ROWS = 10_000;
 const VECTOR_PAGE_ROWS = 500;
-/** Number of hashes of rows. */
+/** Number of possible row hashes. */
 const HASHES = 2 ** 32;
 
 type Row = Record<string, unknown>;
 
-/** Condition on the rows of chunks. The row that holds the version of the collection is none. */
+/** Condition for rows of chunks, which excludes the collection's version row. */
 const IS_CHUNK = 'generation > 0';
-/** Column of a query that counts rows. */
+/** Output column that counts rows. */
 const COUNT = 'count(*)';
 
 export function isOfDocuments(documentIds: readonly string[]): string {
@@ -36,7 +36,7 @@ export function isOfGenerations(generations: readonly number[]): string {
   return `generation in [${generations.map(Number).join(', ')}]`;
 }
 
-/** Read the version of a collection: 0 if nothing was written to it. */
+/** Read the version of a collection, or 0 if nothing was written to it. */
 export async function readVersion(connection: MilvusConnection, name: string): Promise<number> {
   const [row] = await query(connection, name, `chunk_id == ${quoteId(VERSION_KEY)}`, ['chunk_index'], 1);
   return row === undefined ? 0 : Number(row['chunk_index']);
@@ -48,7 +48,7 @@ export async function countRows(connection: MilvusConnection, name: string): Pro
   return Number(row?.[COUNT]);
 }
 
-/** Count the chunks of each generation. */
+/** Count the chunks per generation. */
 export async function countByGeneration(connection: MilvusConnection, name: string): Promise<Map<number, number>> {
   const counts = new Map<number, number>();
   for await (const page of readPages(connection, name, { where: IS_CHUNK, columns: ['generation'] })) {
@@ -103,7 +103,7 @@ export async function* readTokens(
   }
 }
 
-/** Read texts and locators of chunks by their ids. A chunk that was removed is missing. */
+/** Read texts and locators of chunks by id. The result lacks removed chunks. */
 export async function readPassages(
   connection: MilvusConnection,
   name: string,
@@ -131,13 +131,10 @@ export async function readCosines(
   );
 }
 
-/**
- * Read a sample of the rows of a collection: those whose ids have the lowest hashes. The sample of the same chunks is
- * always the same.
- */
+/** Sample the rows of a collection whose ids have the lowest hashes. Equal chunks give an equal sample. */
 export async function sampleRows(connection: MilvusConnection, name: string): Promise<TableSample> {
   const tableRows = await countRows(connection, name);
-  // Twice as many as needed, since hashes are only nearly evenly spread.
+  // Request twice as many as needed, since hashes aren't perfectly uniform.
   const below = Math.ceil((HASHES * 2 * SAMPLED_ROWS_MAX) / Math.max(1, tableRows));
   const columns = ['chunk_id', 'document_id', 'hash', 'tokens', 'vector'];
   const rows = await query(connection, name, `${IS_CHUNK} and hash < ${below}`, columns, 4 * SAMPLED_ROWS_MAX);
@@ -152,7 +149,7 @@ export async function sampleRows(connection: MilvusConnection, name: string): Pr
   return { rows: sampled, tableRows };
 }
 
-/** Read whole rows of generations. */
+/** Read complete rows of generations. */
 export async function* readGenerations(
   connection: MilvusConnection,
   name: string,
@@ -180,7 +177,7 @@ export async function* readGenerations(
   }
 }
 
-/** Read the keys of a chunk from its row. */
+/** Extract the keys of a chunk from its row. */
 export function keysOf(row: Row): Pick<Candidate, 'chunkId' | 'documentId' | 'generation' | 'chunkIndex'> {
   return {
     chunkId: row['chunk_id'] as string,
@@ -190,9 +187,7 @@ export function keysOf(row: Row): Pick<Candidate, 'chunkId' | 'documentId' | 'ge
   };
 }
 
-/**
- * Read all rows that a condition selects, in pages. Milvus returns the first rows in the order of their keys.
- */
+/** Read all rows that match a condition, in pages. Milvus returns rows in key order. */
 async function* readPages(
   connection: MilvusConnection,
   name: string,

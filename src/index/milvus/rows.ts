@@ -6,10 +6,10 @@ import { hashOf } from '../row-sample.ts';
 import { VERSION_KEY } from './collections.ts';
 import { encodeTerms, NO_TERMS } from './encode-terms.ts';
 
-/** Length of a piece of text in UTF-16 units, each of which takes at most three bytes. */
+/** Maximum length of a text piece in UTF-16 units, each at most three bytes. */
 const PIECE_UNITS_MAX = 20_000;
 
-/** Make the rows of generations. */
+/** Build the rows of generations. */
 export function* rowsOf(generations: readonly IndexedGeneration[]): Generator<RowData> {
   for (const { chunks, vectors } of generations) {
     for (const [at, chunk] of chunks.entries()) {
@@ -33,7 +33,7 @@ export function* rowsOf(generations: readonly IndexedGeneration[]): Generator<Ro
   }
 }
 
-/** Make the row that holds the version of a collection. */
+/** Build the row that stores the version of a collection. */
 export function versionRow(version: number): RowData {
   return {
     chunk_id: VERSION_KEY,
@@ -52,7 +52,7 @@ export function versionRow(version: number): RowData {
   };
 }
 
-/** Cut a text into pieces that fit into a field. No surrogate pair is cut: its halves would be stored as `U+FFFD`. */
+/** Split a text into pieces that fit into a field, never within a surrogate pair: its halves would become `U+FFFD`. */
 export function cut(text: string): string[] {
   const pieces: string[] = [];
   for (let from = 0; from < text.length; ) {

@@ -1,21 +1,21 @@
 import type { VectorOrigin } from '../../embedding/model-choice.ts';
 import type { IndexedGeneration } from '../chunk-index.ts';
 
-/** Maximum number of rows of one commit. */
+/** Maximum number of rows per commit. */
 const COMMIT_ROWS_MAX = 4_096;
 
-/** Chunks of one generation that wait for a commit. */
+/** Chunks of one generation waiting for a commit. */
 export interface Append {
   readonly generation: IndexedGeneration;
   /** Null if the rows have no vectors. */
   readonly origin: VectorOrigin | null;
-  /** Id of the run whose new table gets the chunks; null for the bucket's own table. */
+  /** Id of the run that builds the target table; null for the bucket's own table. */
   readonly run: string | null;
   readonly resolve: () => void;
   readonly reject: (error: unknown) => void;
 }
 
-/** Remove the generations of one commit from the front: at least one, however many rows it has. */
+/** Remove the generations of one commit from the front: at least one, whatever its size. */
 export function takeBatch(appends: Append[]): Append[] {
   let rows = 0;
   let count = 0;
@@ -27,7 +27,7 @@ export function takeBatch(appends: Append[]): Append[] {
   return appends.splice(0, count);
 }
 
-/** Return true if the waiting generations have enough rows for a whole commit. */
+/** Return true if the waiting generations fill a commit. */
 export function fillCommit(appends: readonly Append[]): boolean {
   return appends.reduce((rows, { generation }) => rows + generation.chunks.length, 0) >= COMMIT_ROWS_MAX;
 }

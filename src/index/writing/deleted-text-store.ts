@@ -1,21 +1,21 @@
 import type { Sql } from '../../platform/postgres.ts';
 
-/** Record that rows of documents are about to be deleted from the index of a bucket. Their text stays in its files. */
+/** Record that rows of documents are about to be deleted from a bucket's index, whose files keep their text. */
 export async function noteDeletedText(sql: Sql, bucketId: string): Promise<void> {
   await sql`
     UPDATE index_tables SET deleted_since = coalesce(deleted_since, now()), deleted_last = now()
     WHERE bucket_id = ${bucketId}`;
 }
 
-/** Read the time of the last deletion whose text may still be in the files, or null if there is none. */
+/** Return the time of the last deletion whose text may still be in the files, or null. */
 export async function findDeletedText(sql: Sql, bucketId: string): Promise<Date | null> {
   const [row] = await sql`SELECT deleted_last FROM index_tables WHERE bucket_id = ${bucketId}`;
   return (row?.['deleted_last'] as Date | null | undefined) ?? null;
 }
 
-/** Forget the deletions up to `until`, after the files were rewritten. */
+/** Delete the records of deletions up to `until`, after the files were rewritten. */
 export async function forgetDeletedText(sql: Sql, bucketId: string, until: Date): Promise<void> {
-  // The driver returns milliseconds, and the column has microseconds.
+  // The driver truncates the column's microseconds to milliseconds.
   await sql`
     UPDATE index_tables
     SET deleted_since = CASE WHEN date_trunc('milliseconds', deleted_last) > ${until} THEN deleted_last END,
@@ -23,17 +23,17 @@ export async function forgetDeletedText(sql: Sql, bucketId: string, until: Date)
     WHERE bucket_id = ${bucketId}`;
 }
 
-/** Limits on the time that text of deleted documents stays in the files of an index. */
+/** Limits on how long text of deleted documents stays in index files. */
 export interface DeletedTextAge {
-  /** Time without further deletions after which a small index is rewritten. */
+  /** Time since the last deletion after which a small index is rewritten. */
   readonly pauseMs: number;
-  /** Number of chunks up to which an index is small. */
+  /** Maximum chunks of a small index. */
   readonly smallChunks: number;
   /** Time after which any index is rewritten. */
   readonly ageMs: number;
 }
 
-/** Find the buckets whose index is due to be rewritten. */
+/** Find the buckets whose index is due for a rewrite. */
 export async function findDueDeletedText(sql: Sql, { pauseMs, smallChunks, ageMs }: DeletedTextAge): Promise<string[]> {
   const rows = await sql`
     SELECT bucket_id FROM index_tables t

@@ -8,10 +8,10 @@ import type { ChoreContext, TableContext } from './replace-table.ts';
 import { lockedBy, type StillHeld, withIndexToItself } from './writer-lock.ts';
 
 /**
- * Erase deleted chunks from the storage of a bucket's index. Before removing older versions, name the new version in
- * PostgreSQL. A search that reads an older version then fails, and is repeated on the new one.
+ * Erase deleted chunks from the storage of a bucket's index. Publish the new version in PostgreSQL before deleting
+ * older ones. A search that reads an older version fails and is repeated on the new one.
  *
- * This takes time and temporary space in proportion to the bucket. It is idempotent.
+ * Time and temporary space are proportional to the bucket. The operation is idempotent.
  *
  * @throws AppError `index_lock_lost`, `index_unavailable` (503)
  */
@@ -25,8 +25,8 @@ export async function expungeBucket(context: TableContext, bucketId: string, sig
 }
 
 /**
- * Rewrite the indexes from which documents were deleted. A large one is rewritten only once in a while, for all
- * documents that were deleted meanwhile. If one index fails, go on with the others.
+ * Rewrite the indexes from which documents were deleted. A large index is rewritten only occasionally, for all
+ * deletions since the last time. If one index fails, continue with the others.
  *
  * @throws the error of the first index that failed, once the others are done
  */
@@ -35,7 +35,7 @@ export async function expungeDue(context: ChoreContext, age: DeletedTextAge, sig
   const faults = new BucketFaults(context.logger, signal, message);
   for (const bucketId of await findDueDeletedText(context.sql, age)) {
     const work = async (stillHeld: StillHeld) => {
-      // Another process may have done it while this one waited.
+      // Another process may have done this while this one waited.
       const deletedAt = await findDeletedText(context.sql, bucketId);
       if (deletedAt === null) return;
       await expungeLocked(context, bucketId, stillHeld);

@@ -1,11 +1,11 @@
-/** Number of rows of a page of a list that maintenance processes. */
+/** Number of entries per page of a maintenance list. */
 export const PAGE_ROWS = 100;
 
 /**
- * Process all entries of a list page by page, in the order of their keys. Entries stay in the list if processing them
- * fails. The following pages begin behind them.
+ * Process all entries of a list page by page, in key order. If processing fails, the entries stay in the list, and the
+ * next page starts after them.
  *
- * @param find reads the next entries behind a key, or the first ones for ""
+ * @param find reads the next entries after a key, or the first ones for ""
  */
 export async function* inPages<T>(
   find: (after: string) => Promise<readonly T[]>,

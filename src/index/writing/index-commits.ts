@@ -10,7 +10,7 @@ import { publishVersion } from './index-versions-store.ts';
 import { findReindexRun } from './reindex-store.ts';
 import { generationGone, lockedBy, reprojectionGone, type StillHeld } from './writer-lock.ts';
 
-/** Remove every chunk of generations, and forget the generations. */
+/** Remove all chunks of generations, then unregister the generations. */
 type DropGenerations = (bucketId: string, generations: readonly number[], signal: AbortSignal) => Promise<void>;
 
 interface CommitContext {
@@ -19,7 +19,7 @@ interface CommitContext {
   readonly logger: Logger;
 }
 
-/** Commits appended generations while the lock of the index is held. */
+/** Committer of appended generations, under the lock of the index. */
 export class IndexCommits {
   readonly #sql: Sql;
   readonly #chunks: ChunkIndex;
@@ -33,9 +33,9 @@ export class IndexCommits {
     this.#dropGenerations = dropGenerations;
   }
 
-  /** Make one commit per table while the lock is held. Resolve the appends that were written, and reject the others. */
+  /** Make one commit per table under the lock. Resolve the appends that were written, and reject the others. */
   async commit(bucketId: string, batch: Append[], stillHeld: StillHeld): Promise<void> {
-    // Read this under the lock: a generation that a deletion forgot before taking the lock must not come back.
+    // Read this under the lock: generations that a deletion unregistered before must not come back.
     const known = await findKnownGenerations(this.#sql, batch.map(generationOf));
     for (const append of batch) if (!known.has(generationOf(append))) append.reject(generationGone());
     const wanted = batch.filter((append) => known.has(generationOf(append)));
@@ -71,9 +71,7 @@ export class IndexCommits {
     for (const append of comparable) append.resolve();
   }
 
-  /**
-   * Settle between two commits. A failure does not fail the commit, since its rows are stored and searches find them.
-   */
+  /** Settle between two commits. A failure doesn't fail the commit, whose rows are already stored and searchable. */
   async #settleBetweenCommits(bucketId: string, table: string): Promise<TableState | null> {
     try {
       return await this.#chunks.settle(table);
@@ -104,9 +102,9 @@ export class IndexCommits {
   }
 
   /**
-   * Remove rows of generations that were forgotten during the commit. A stopped process can lose the lock just before
-   * its commit, and LanceDB cannot refuse that. No sweep finds generations that are already forgotten, so their writer
-   * removes the rows.
+   * Remove the rows of generations that were unregistered during the commit. A suspended process can lose the lock just
+   * before its commit, which LanceDB can't refuse. No sweep finds unregistered generations, so their writer removes the
+   * rows.
    */
   async #removeForgotten(bucketId: string, appends: readonly Append[]): Promise<void> {
     const ids = appends.map(generationOf);
@@ -116,7 +114,7 @@ export class IndexCommits {
     for (const append of appends) if (!known.has(generationOf(append))) append.reject(generationGone());
   }
 
-  /** If searches find nothing of a bucket, it takes vectors of any space. */
+  /** Adopt the space of new vectors if the bucket has no searchable vectors. */
   #adopts(bucketId: string, origin: VectorOrigin): Promise<boolean> {
     return inTransaction(this.#sql, (tx) => adoptOrigin(tx, bucketId, origin));
   }

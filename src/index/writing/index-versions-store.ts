@@ -7,17 +7,17 @@ import { PAGE_ROWS } from './in-pages.ts';
 import { lockLost } from './writer-lock.ts';
 
 /**
- * Publish a newer version of the table to readers. `origin` null leaves the origin unchanged.
+ * Publish a newer version of the table to readers. A null `origin` leaves the origin unchanged.
  *
- * @throws AppError `index_lock_lost` (503) if the bucket uses another table by now. Only a writer that lost its lock
- *   can see that, and a version of its table means nothing for the other table
+ * @throws AppError `index_lock_lost` (503) if the bucket now uses another table, whose versions are unrelated. Only a
+ *   writer that lost its lock can get this error
  */
 export async function publishVersion(
   sql: Sql,
   bucketId: string,
   table: TableState & { readonly origin: VectorOrigin | null; readonly settled: boolean },
 ): Promise<void> {
-  // Only the first table of a bucket can be new to PostgreSQL.
+  // Only a bucket's first table can be unknown to PostgreSQL.
   const isFirst = table.name === firstTableName(bucketId, engineOf(table.name));
   const rows = await sql`
     INSERT INTO index_tables (bucket_id, table_name, version, model, revision, space, settled, fragments, unindexed_rows,
@@ -40,7 +40,7 @@ export async function publishVersion(
 }
 
 /**
- * Record that the table was merged and cleaned at this version.
+ * Record that the table was merged and cleaned up at this version.
  *
  * @throws AppError `index_lock_lost` (503) as for `publishVersion`
  */
@@ -59,9 +59,9 @@ export async function markSettled(
 
 /**
  * Find buckets whose index has been unsettled for `quietMs`. Their writer is gone, since a writer settles the index
- * when it pauses. Also find buckets that were last cleaned before their old versions were old enough to be removed.
+ * when it pauses. Also find buckets whose old versions were too recent to be deleted at the last cleanup.
  *
- * @param after id of the bucket behind which the page begins; pages are in the order of the ids
+ * @param after bucket id after which the page starts; pages are ordered by id
  */
 export async function findUnsettled(
   sql: Sql,
@@ -79,7 +79,7 @@ export async function findUnsettled(
   return rows.map((row) => row['bucket_id'] as string);
 }
 
-/** Totals over the search indexes of all buckets, as their writers recorded them at their last commit. */
+/** Totals over the search indexes of all buckets, as recorded by their writers at the last commit. */
 export interface IndexTotals {
   readonly tables: number;
   readonly unsettled: number;

@@ -17,14 +17,11 @@ import { findReindexRun, type ReindexRun } from './reindex-store.ts';
 import { lockedBy, lockLost, type StillHeld, withIndexToItself, withIndexWriterLock } from './writer-lock.ts';
 
 /**
- * Minimum time between two commits. Small documents that arrive in between share a commit. If the waiting rows fill a
- * commit, the writer does not wait.
+ * Minimum time between two commits, so that small documents share a commit. If the waiting rows fill a commit, the
+ * writer doesn't wait.
  */
 const COMMIT_GAP_MS = 50;
-/**
- * Maximum time for which a writer makes one commit after the other under one lock. It then lets other writers take the
- * lock.
- */
+/** Maximum time for which a writer holds the lock for consecutive commits before it lets other writers in. */
 const LOCK_MS_MAX = 2_000;
 /**
  * Time without appends after which the writer settles the index. Keep it well below `ABANDONED_MS`. After deletions,
@@ -32,11 +29,11 @@ const LOCK_MS_MAX = 2_000;
  */
 const SETTLE_MS = 1_000;
 /**
- * Time for which an append waits for a settling at low priority. That is then ended, the chunks are written, and the
- * next settling of the bucket has the priority of this process and is not ended.
+ * Maximum time for which an append waits for low-priority settling. Then the settling is aborted and the chunks are
+ * written. The bucket's next settling runs at normal priority and is not aborted.
  */
 const YIELD_MS = 5_000;
-/** Time without writes after which an unsettled index counts as abandoned by its writer. */
+/** Time without writes after which an unsettled index counts as abandoned. */
 const ABANDONED_MS = 10_000;
 
 interface BucketQueue {
@@ -44,19 +41,19 @@ interface BucketQueue {
   writing: Promise<void> | null;
   /** Time of the last commit. */
   committedAtMs: number;
-  /** True if chunks were appended to the bucket's own table since it was settled. Deletions do not set it. */
+  /** True if chunks were appended to the bucket's own table since its last settling. Deletions don't set it. */
   isUnsettled: boolean;
-  /** Aborts the wait before settling; null if the writer does not wait. Each append aborts it. */
+  /** Controller that aborts the wait before settling; null if not waiting. Every append aborts it. */
   settling: AbortController | null;
-  /** Settling in progress at low priority; null for none. */
+  /** Controller of low-priority settling in progress, or null. */
   yielding: AbortController | null;
-  /** True if the last settling ended early, because an append waited for it. */
+  /** True if the last settling was aborted for a waiting append. */
   hasYielded: boolean;
 }
 
 /**
- * Writer of the index. An advisory lock lets one writer of a bucket write at a time, across all processes. Generations
- * that arrive during a commit share the next one, so that many small documents cost few commits.
+ * Writer of the index. An advisory lock admits one writer per bucket at a time, across all processes. Generations that
+ * arrive during a commit share the next one, so many small documents need few commits.
  */
 export class IndexWriter {
   readonly #sql: Sql;
@@ -67,9 +64,7 @@ export class IndexWriter {
   readonly #queues = new Map<string, BucketQueue>();
   readonly #closing = new AbortController();
 
-  /**
-   * @param context.direct connection pool for advisory locks; must not go through a transaction pooler
-   */
+  /** @param context.direct connection pool for advisory locks; must not use a transaction pooler */
   constructor(context: {
     sql: Sql;
     direct: Sql;
@@ -84,12 +79,12 @@ export class IndexWriter {
   }
 
   /**
-   * Append chunks of one generation; resolves when they are committed. Searches find the chunks once PostgreSQL names
-   * the generation active. Register the generation first: `append` refuses an unknown one.
+   * Append chunks of one generation. Resolve when they are committed. Searches find them once PostgreSQL names the
+   * generation active. Register the generation first: `append` refuses an unknown one.
    *
    * @param origin null if the rows have no vectors; such rows fit into a table of any space
-   * @param options.run id of a run; the chunks go into the table that it builds instead of the bucket's own
-   * @throws AppError `generation_gone` (409); `not_comparable` (409) when the bucket holds vectors of another latent
+   * @param options.run id of a run, to append to the table that it builds instead of the bucket's own
+   * @throws AppError `generation_gone` (409); `not_comparable` (409) if the bucket holds vectors of another latent
    *   space, `index_moving` (503) while a run moves the index into that space; `reprojection_gone` (409)
    */
   append(
@@ -118,22 +113,22 @@ export class IndexWriter {
     return checkComparable(this.#sql, bucketId, space);
   }
 
-  /** Remove every chunk of these documents. `expungeDue` removes their text from the files later. */
+  /** Remove all chunks of these documents. `expungeDue` erases their text from the files later. */
   async dropDocuments(bucketId: string, documentIds: readonly string[], signal: AbortSignal): Promise<void> {
     const before = () => noteDeletedText(this.#sql, bucketId);
     await this.#delete(bucketId, { documentIds, generations: [] }, signal, { before });
   }
 
   /**
-   * Remove every chunk of these generations first and forget the generations second, both under the lock. A late append
-   * is then refused. After a crash in between, the generations are still registered, and a sweep drops them again.
+   * Remove all chunks of these generations, then unregister the generations, both under the lock. Later appends are
+   * refused. After a crash in between, the generations are still registered, and a sweep drops them again.
    */
   async dropGenerations(bucketId: string, generations: readonly number[], signal: AbortSignal): Promise<void> {
     const after = () => forgetGenerations(this.#sql, generations);
     await this.#delete(bucketId, { documentIds: [], generations }, signal, { after });
   }
 
-  /** Remove rows of these generations from the table that a run builds. Leave the bucket's own table as it is. */
+  /** Remove rows of these generations from the table that a run builds, but not from the bucket's own table. */
   async dropGenerationsOfRun(
     { bucketId, tableName }: ReindexRun,
     generations: readonly number[],
@@ -160,7 +155,7 @@ export class IndexWriter {
     });
   }
 
-  /** Settle the index after the next pause in appends. Call this after a table was replaced. */
+  /** Settle the index at the next pause in appends. Call this after replacing a table. */
   settleSoon(bucketId: string): void {
     const queue = this.#queue(bucketId);
     queue.isUnsettled = true;
@@ -168,8 +163,8 @@ export class IndexWriter {
   }
 
   /**
-   * Settle the indexes that no writer settled, and those that still keep old versions of rows. If one index fails, go
-   * on with the others.
+   * Settle the indexes that no writer settled or that still keep old row versions. If one index fails, continue with
+   * the others.
    *
    * @throws the error of the first index that failed, once the others are done
    */
@@ -184,8 +179,8 @@ export class IndexWriter {
   }
 
   /**
-   * Finish all pending writes. Stop the workers first. A settling in progress ends early, and an index that was not
-   * settled counts as abandoned: the next process settles it.
+   * Finish all pending writes. Stop the workers first. Settling in progress is aborted. An unsettled index counts as
+   * abandoned, and the next process settles it.
    */
   async close(): Promise<void> {
     this.#closing.abort();
@@ -212,9 +207,9 @@ export class IndexWriter {
     return queue;
   }
 
-  /** Run `fn` as the only writer of the index of a bucket, as long as the store of the index answers. */
+  /** Run `fn` as the only writer of a bucket's index, while the index storage answers. */
   async #asWriter<T>(bucketId: string, fn: (stillHeld: StillHeld) => Promise<T>): Promise<T> {
-    await this.#chunks.requireReach(); // not under the lock
+    await this.#chunks.requireReach(); // before taking the lock
     return withIndexWriterLock(this.#direct, bucketId, (stillHeld) => this.#chunks.whileReached(fn(stillHeld)));
   }
 
@@ -242,7 +237,7 @@ export class IndexWriter {
     else this.#queues.delete(bucketId);
   }
 
-  /** @param steps functions to run under the lock, before and after the deletion */
+  /** @param steps functions to run under the lock before and after the deletion */
   async #delete(
     bucketId: string,
     selected: ChunkSelection,
@@ -286,8 +281,8 @@ export class IndexWriter {
   }
 
   /**
-   * Settle an index, and log a failure; `settleAbandoned` tries again later. Return false if it ended early because an
-   * append waited.
+   * Settle an index and log a failure; `settleAbandoned` retries later. Return false if settling was aborted for a
+   * waiting append.
    */
   async #settleInTurn(bucketId: string, queue: BucketQueue): Promise<boolean> {
     const yielding = queue.hasYielded ? null : new AbortController();
@@ -325,7 +320,7 @@ export class IndexWriter {
   }
 }
 
-/** End a settling in some seconds, if an append still waits for it then. */
+/** Abort settling in a few seconds, if an append still waits for it then. */
 function yieldLater(settling: AbortController): void {
   setTimeout(() => settling.abort(), YIELD_MS).unref();
 }

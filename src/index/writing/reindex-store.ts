@@ -5,36 +5,36 @@ import type { Sql, SqlFragment } from '../../platform/postgres.ts';
 import { KEYWORD_ONLY } from '../../projection/projections.ts';
 import { PAGE_ROWS } from './in-pages.ts';
 
-/** Time without a sign of life after which a run is given up. */
+/** Time without a heartbeat after which a run is given up. */
 const REINDEX_ALIVE_MS = 3_600_000;
-/** Time within which a killed run can be resumed. It ends well before the sweep may remove the rows of the run. */
+/** Time within which a killed run can be resumed, well before a sweep may remove its rows. */
 const RESUMABLE_MS = REINDEX_ALIVE_MS / 2;
-/** Time after its last sign of life for which a run keeps jobs from finishing. */
+/** Time since its last heartbeat for which a run keeps jobs from finishing. */
 const CLOSING_MS = 60_000;
 
-/** Ways to renew the vectors of an index: from the stored vectors, with other maps, or with another model. */
+/** Kinds of reindexing: from the stored vectors, with other maps, or with another model. */
 export type ReindexKind = 'rebuild' | 'reproject' | 'reembed';
 
-/** Run that builds the index of a bucket again. */
+/** Run that rebuilds a bucket's index. */
 export interface ReindexRun {
   readonly id: string;
   readonly bucketId: string;
   readonly kind: ReindexKind;
   /** Name of the table that will replace the bucket's; null if rows go to the bucket's own. */
   readonly tableName: string | null;
-  /** Model and space of the index after the run; null to keep the present ones. */
+  /** Model and space of the index after the run; null to keep the current ones. */
   readonly origin: VectorOrigin | null;
-  /** Null if a command runs it. */
+  /** Id of the run's job; null if a command runs it. */
   readonly jobId: string | null;
 }
 
-/** Find the run of a bucket, or return null if there is none. */
+/** Return the run of a bucket, or null if there is none. */
 export async function findReindexRun(sql: Sql, bucketId: string): Promise<ReindexRun | null> {
   const [row] = await sql`SELECT * FROM reprojections WHERE bucket_id = ${bucketId}`;
   return row ? toReindexRun(row) : null;
 }
 
-/** Take over a recently killed run of the bucket with the same aim, or return null if there is none. */
+/** Take over a recently killed run of the bucket with the same goal, or return null if there is none. */
 export async function resumeReindexRun(
   sql: Sql,
   { bucketId, kind, origin, jobId }: Omit<ReindexRun, 'id' | 'tableName'>,
@@ -49,7 +49,7 @@ export async function resumeReindexRun(
   return row ? toReindexRun(row) : null;
 }
 
-/** Record a new run, and give up a run of the bucket that still exists. Call in a transaction. */
+/** Record a new run, and give up any existing run of the bucket. Call in a transaction. */
 export async function startReindexRun(tx: Sql, run: ReindexRun): Promise<void> {
   const { id, bucketId, kind, tableName, origin, jobId } = run;
   await dropReindexRun(tx, bucketId);
@@ -59,7 +59,7 @@ export async function startReindexRun(tx: Sql, run: ReindexRun): Promise<void> {
             ${origin?.space ?? KEYWORD_ONLY}, ${jobId})`;
 }
 
-/** Record that a run is alive, and its progress. Return false if the run was given up, or its bucket is gone. */
+/** Record a heartbeat and the progress of a run. Return false if the run was given up or its bucket is gone. */
 export async function touchReindexRun(
   sql: Sql,
   id: string,
@@ -72,13 +72,13 @@ export async function touchReindexRun(
   return rows.length > 0;
 }
 
-/** Keep jobs from activating documents of the bucket, so that the run can catch up. If the run is killed, this ends. */
+/** Keep jobs from activating documents of the bucket, so that the run can catch up. This ends if the run is killed. */
 export async function closeIndexForRun(sql: Sql, id: string): Promise<void> {
   await sql`
     UPDATE reprojections SET closing_until = now() + ${CLOSING_MS} * interval '1 millisecond' WHERE id = ${id}`;
 }
 
-/** Read the number of finished chunks, and of all chunks, for the runs of these jobs. */
+/** Return the number of finished chunks and of all chunks, for the runs of these jobs. */
 export async function countReindexedChunks(
   sql: Sql,
   jobIds: readonly string[],
@@ -94,9 +94,9 @@ export async function countReindexedChunks(
 }
 
 /**
- * Find the unfinished job that works on the index of a bucket.
+ * Find the unfinished job that works on a bucket's index.
  *
- * @param processingType the only type of jobs to look for
+ * @param processingType the only job type to consider
  */
 export async function findReindexJob(sql: Sql, bucketId: string, processingType?: string): Promise<string | null> {
   const ofType = processingType === undefined ? sql`` : sql`AND processing_type = ${processingType}`;
@@ -106,8 +106,8 @@ export async function findReindexJob(sql: Sql, bucketId: string, processingType?
 }
 
 /**
- * Return a condition on a row `r` of `reprojections`: the run is in progress, or will be taken over. A job's run lives
- * as long as the job. A command's run lives as long as it gives signs of life.
+ * Build a condition on a row `r` of `reprojections`: the run is in progress or will be resumed. A job's run lives as
+ * long as the job. A command's run lives as long as it sends heartbeats.
  */
 export function isRunAlive(sql: Sql): SqlFragment {
   return sql`(
@@ -115,23 +115,20 @@ export function isRunAlive(sql: Sql): SqlFragment {
     OR EXISTS (SELECT 1 FROM jobs WHERE jobs.id = r.job_id AND ${isUnfinished(sql)}))`;
 }
 
-/** Give up the run of a job. The sweeps remove its rows. Call in a transaction. */
+/** Give up the run of a job, whose rows a sweep removes. Call in a transaction. */
 export async function dropReindexRunOfJob(tx: Sql, jobId: string): Promise<void> {
   const [row] = await tx`SELECT bucket_id FROM reprojections WHERE job_id = ${jobId} FOR UPDATE`;
   if (row) await dropReindexRun(tx, row['bucket_id'] as string);
 }
 
-/** Give up a run, and leave its rows to the sweeps. Call in a transaction. */
+/** Give up a run, whose rows a sweep removes. Call in a transaction. */
 export async function dropReindexRun(tx: Sql, bucketId: string): Promise<void> {
   const [row] = await tx`DELETE FROM reprojections WHERE bucket_id = ${bucketId} RETURNING table_name`;
   const tableName = row?.['table_name'] as string | null | undefined;
   if (tableName) await retireTable(tx, bucketId, tableName);
 }
 
-/**
- * Find buckets with a run that has given no sign of life for long: a page of those behind `after`, in the order of
- * their ids.
- */
+/** Return a page of buckets whose run has sent no heartbeat for long: those after `after`, ordered by id. */
 export async function findAbandonedReindexRuns(sql: Sql, after: string): Promise<string[]> {
   const rows = await sql`
     SELECT bucket_id FROM reprojections r WHERE bucket_id > ${after} AND NOT ${isRunAlive(sql)}
@@ -139,21 +136,21 @@ export async function findAbandonedReindexRuns(sql: Sql, after: string): Promise
   return rows.map((row) => row['bucket_id'] as string);
 }
 
-/** Return true if the bucket has a run that has given no sign of life for long. */
+/** Return true if the bucket has a run that has sent no heartbeat for long. */
 export async function hasAbandonedReindexRun(sql: Sql, bucketId: string): Promise<boolean> {
   const rows = await sql`SELECT 1 FROM reprojections r WHERE bucket_id = ${bucketId} AND NOT ${isRunAlive(sql)}`;
   return rows.length > 0;
 }
 
 /**
- * Keep the jobs of the bucket from finishing until the transaction ends; each of them locks the space of the index
- * first. Call in a transaction.
+ * Keep the bucket's jobs from finishing until the transaction ends, since each of them first locks the space of the
+ * index. Call in a transaction.
  */
 export async function lockIndexTable(tx: Sql, bucketId: string): Promise<void> {
   await tx`SELECT 1 FROM index_tables WHERE bucket_id = ${bucketId} FOR UPDATE`;
 }
 
-/** Let searches of the bucket use this table from now on. Call in a transaction. */
+/** Make searches of the bucket use this table from now on. Call in a transaction. */
 export async function replaceTable(
   tx: Sql,
   { bucketId, kind, tableName, origin }: ReindexRun,
@@ -165,7 +162,7 @@ export async function replaceTable(
     UPDATE index_tables SET table_name = ${tableName}, version = ${version}, settled = false, cleaned_at = now(),
            updated_at = now()
     WHERE bucket_id = ${bucketId}`;
-  // Other runs keep the terms of the rows that they replace.
+  // Other kinds of runs keep the terms of the rows that they replace.
   if (kind === 'rebuild')
     await tx`UPDATE index_tables SET terms_version = ${INDEX_TERMS_VERSION} WHERE bucket_id = ${bucketId}`;
   if (origin !== null)
@@ -182,7 +179,7 @@ async function retireTable(tx: Sql, bucketId: string, tableName: string): Promis
     ON CONFLICT (table_name) DO NOTHING`;
 }
 
-/** Find tables that no search can still use: a page of those behind `after`, in the order of their names. */
+/** Return a page of tables that no search can still use: those after `after`, ordered by name. */
 export async function findRetiredTables(
   sql: Sql,
   olderThanMs: number,
@@ -195,7 +192,7 @@ export async function findRetiredTables(
   return rows.map((row) => ({ bucketId: row['bucket_id'] as string, tableName: row['table_name'] as string }));
 }
 
-/** Select the tables of a bucket that nothing uses any more, however lately they were replaced. */
+/** Select the tables of a bucket that nothing uses any more, however recently they were replaced. */
 export async function findRetiredTablesOf(sql: Sql, bucketId: string): Promise<string[]> {
   const rows = await sql`SELECT table_name FROM retired_index_tables WHERE bucket_id = ${bucketId}`;
   return rows.map((row) => row['table_name'] as string);

@@ -23,18 +23,18 @@ import { lockedBy, withIndexBuildLock, withIndexToItself, withIndexWriterLock } 
 
 export interface TableContext {
   readonly sql: Sql;
-  /** Connection pool for advisory locks. It must not go through a transaction pooler. */
+  /** Connection pool for advisory locks. It must not use a transaction pooler. */
   readonly direct: Sql;
   readonly chunks: ChunkIndex;
 }
 
-/** Context for maintenance of the tables of all buckets. */
+/** Context for maintenance of all buckets' tables. */
 export interface ChoreContext extends TableContext {
   readonly logger: Logger;
 }
 
 /**
- * Make the name of the table that replaces a bucket's present one. It begins with the bucket's id, so that it can be
+ * Return the name of the table that replaces a bucket's current one. It starts with the bucket's id, so that it is
  * dropped with the bucket.
  */
 export function nextTableName(bucketId: string, runId: string, engine: Engine): string {
@@ -42,10 +42,10 @@ export function nextTableName(bucketId: string, runId: string, engine: Engine): 
 }
 
 /**
- * Replace the bucket's own table by the one that a reprojection built, in one transaction with `flip`. A search that
- * already reads the old table finishes there.
+ * Replace the bucket's own table with the one that a reprojection built, in one transaction with `flip`. Searches that
+ * already read the old table finish there.
  *
- * @param flip makes the content of the new table visible. It returns false if the table is incomplete; then nothing
+ * @param flip makes the content of the new table visible; returns false if the table is incomplete, and nothing
  *   changes
  * @throws AppError `index_lock_lost` (503), `bucket_not_found` (404)
  */
@@ -76,9 +76,9 @@ export async function swapTable(
 }
 
 /**
- * Copy rows of some generations from the bucket's present table to that of a run. The caller holds the writer lock.
+ * Copy rows of some generations from the bucket's current table to that of a run. The caller holds the writer lock.
  *
- * @throws AppError `index_busy` (409) if the present table cannot be read
+ * @throws AppError `index_busy` (409) if the current table can't be read
  */
 export async function copyGenerations(
   { sql, chunks }: TableContext,
@@ -99,19 +99,19 @@ export async function copyGenerations(
   }
 }
 
-/** Count the rows of the table that a run builds, by generation: those that it had written when it was killed. */
+/** Count the rows per generation in a run's table, which show how far a killed run got. */
 export function countWritten({ direct, chunks }: TableContext, run: ReindexRun): Promise<Map<number, number>> {
   return withIndexWriterLock(direct, run.bucketId, () => chunks.countByGeneration(run.tableName as string));
 }
 
-/** Begin to build the search indexes of the table of a run. @param rows number of rows that the table will have */
+/** Start building the search indexes of a run's table. @param rows final number of rows of the table */
 export function buildIndexesAhead({ direct, chunks }: TableContext, run: ReindexRun, rows: number): BuildAhead {
   const withLock = (work: () => Promise<void>) => withIndexBuildLock(direct, run.bucketId, work);
   return chunks.buildAhead(run.tableName as string, rows, withLock);
 }
 
 /**
- * Give up dead runs, and drop tables that no search uses any more. If one bucket fails, go on with the others.
+ * Give up dead runs, and drop tables that no search uses any more. If one bucket fails, continue with the others.
  *
  * @returns number of dropped tables
  * @throws the error of the first bucket that failed, once the others are done
@@ -124,7 +124,7 @@ export async function sweepTables({ sql, direct, chunks, logger }: ChoreContext,
   );
   for await (const bucketId of runs) {
     const giveUp = async () => {
-      // Ask again under the lock, since the run may have come back to life.
+      // Check again under the lock, since the run may have come back to life.
       if (!(await hasAbandonedReindexRun(sql, bucketId))) return;
       await inTransaction(sql, (tx) => dropReindexRun(tx, bucketId));
     };

@@ -6,16 +6,14 @@ import { findDeadGenerations, findGenerationRange, findNewestGeneration } from '
 import type { IndexWriter } from './index-writer.ts';
 
 const BATCH_MAX = 500;
-/** Number of generations that one query reads, in some 50 ms. */
+/** Number of generations per query, which takes about 50 ms. */
 const RANGE_MAX = 20_000;
-/** Number of ranges that one sweep reads, however many generations there are. */
+/** Maximum number of ranges per sweep, however many generations there are. */
 const RANGES_MAX = 3;
 
-/** Position of the next sweep in the order of generations. */
+/** Position at which the next sweep starts. */
 export interface SweepCursor {
-  /**
-   * Id of the generation after which the sweep begins; null for a random one, so that short-lived processes reach all.
-   */
+  /** Generation id to start after; null for a random one, so that short-lived processes together cover all. */
   after: number | null;
 }
 
@@ -27,13 +25,12 @@ export interface SweepContext {
 }
 
 /**
- * Remove dead generations: those that a newer one replaced, and those of attempts that never finished. A sweep reads
- * the next 60,000 generations after the cursor, and continues with the first after the last. If there are at most
- * 40,000, it reads all of them.
+ * Remove dead generations: superseded ones, and those of attempts that never finished. A sweep reads the next 60,000
+ * generations after the cursor and wraps around at the end. If there are at most 40,000, it reads all of them.
  *
- * Delete the artifact first and the row last, so that the next sweep finds the remains of a crash. Delete the artifact
- * once more after the row, since an attempt that lost its job without knowing may have written it in between. If one
- * bucket fails, go on with the others.
+ * Delete the artifact first and the row last, so that the next sweep finds what a crash left. Delete the artifact again
+ * after the row, since an attempt that lost its job without noticing may have written it in between. If one bucket
+ * fails, continue with the others.
  *
  * @returns number of removed generations
  * @throws the error of the first bucket that failed, once the others are done

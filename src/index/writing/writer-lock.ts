@@ -5,9 +5,9 @@ import { type Sql, withAdvisoryLock } from '../../platform/postgres.ts';
 export type StillHeld = () => Promise<boolean>;
 
 /**
- * Run `fn` as the only writer of a bucket's index, in this process and all others.
+ * Run `fn` as the only writer of a bucket's index, across all processes.
  *
- * @param direct connection pool for advisory locks; must not go through a transaction pooler
+ * @param direct connection pool for advisory locks; must not use a transaction pooler
  */
 export function withIndexWriterLock<T>(
   direct: Sql,
@@ -18,8 +18,8 @@ export function withIndexWriterLock<T>(
 }
 
 /**
- * Run `fn` while no table of a bucket is dropped, and none of their files is merged or removed. Rows may be appended
- * and deleted meanwhile, since LanceDB can commit an index at the same time.
+ * Run `fn` while no table of a bucket is dropped and none of its files is merged or deleted. Rows may be appended and
+ * deleted meanwhile, since LanceDB can commit an index at the same time.
  *
  * @param direct as for `withIndexWriterLock`
  */
@@ -32,8 +32,8 @@ export function withIndexBuildLock<T>(
 }
 
 /**
- * Run `fn` as the only writer of a bucket's index, while none of its indexes is being built. `fn` may then drop tables
- * and remove files.
+ * Run `fn` as the only writer of a bucket's index, while none of its indexes is being built. `fn` may therefore drop
+ * tables and delete files.
  *
  * @param direct as for `withIndexWriterLock`
  */
@@ -47,7 +47,7 @@ export function withIndexToItself<T>(
   );
 }
 
-/** Make the options of a write that is refused once the lock is lost. */
+/** Return the options of a write that is refused once the lock is lost. */
 export function lockedBy(stillHeld: StillHeld): { readonly requireLock: () => Promise<void> } {
   return {
     requireLock: async () => {

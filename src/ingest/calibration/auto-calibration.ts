@@ -22,7 +22,7 @@ const SAMPLED_BUCKETS = 50;
 
 export interface AutoCalibrationParts {
   readonly config: Pick<Config, 'projections'>;
-  /** Direct connection, for the lock. */
+  /** Direct connection for the lock. */
   readonly direct: Sql;
   readonly backends: Backends;
   readonly calibration: ProjectionContext;
@@ -31,14 +31,14 @@ export interface AutoCalibrationParts {
 }
 
 /**
- * Create the service that calibrates the models in use and moves buckets into the canonical space. At most one
- * process of the installation does so at a time. Only `service serve` runs this service.
+ * Create the service that calibrates the models in use and moves buckets into the canonical space. Only one process of
+ * the installation does so at a time. Only `service serve` runs this service.
  */
 export function autoCalibration(parts: AutoCalibrationParts): Service {
   const { config, direct, backends, calibration, projections, reembed } = parts;
   const { sql, objects, logger } = calibration;
   const settings = config.projections.autoCalibration;
-  // Fitting occupies a thread for up to minutes. A pool of its own keeps the threads of requests and jobs free.
+  // Fitting occupies a thread for up to minutes. A separate pool keeps threads free for requests and jobs.
   const threads = openThreads();
   const context: AutoCalibrationContext = {
     ...calibration,
@@ -75,14 +75,14 @@ export function autoCalibration(parts: AutoCalibrationParts): Service {
   };
 }
 
-/** Sample texts of chunks in equal parts from some buckets. */
+/** Sample chunk texts evenly from several buckets. */
 async function sampleTexts(stores: Parameters<typeof sampleChunks>[0], max: number): Promise<string[]> {
   const buckets = await selectSearchableBuckets(stores.sql, SAMPLED_BUCKETS);
   const share = Math.ceil(max / Math.max(1, buckets.length));
   const texts = new Set<string>();
   for (const { orgId, bucketId } of buckets) {
     const sample = await sampleChunks(stores, orgId, bucketId, share).catch((error: unknown) => {
-      // A document, and with it its chunks, may be deleted at any time.
+      // A document and its chunks may be deleted at any time.
       if (error instanceof AppError && !error.retryable) return [];
       throw error;
     });

@@ -5,8 +5,8 @@ import { insertWanted, selectCalibrationStates } from '../../projection/auto/sta
 import { selectNamedModels } from './store.ts';
 
 /**
- * List the models to calibrate: those that routings, the backends of the alias, buckets or requests name. A configured
- * vendor without a model among them adds one model.
+ * List the models to calibrate: those used by routings, alias backends, buckets or requests. A configured vendor
+ * without any of these contributes one model.
  */
 export async function listModelsInUse(sql: Sql, backends: Backends): Promise<Model[]> {
   const wanted = (await selectCalibrationStates(sql)).map(({ model }) => model);

@@ -4,13 +4,13 @@ import { planReembed } from '../reindex/plan-reembed.ts';
 import { enqueueReembed, type ReembedJobs } from '../reindex/reembed-job.ts';
 import { type NativeBucket, selectNativeBuckets } from './store.ts';
 
-/** Actor, in the audit log, of the jobs that the installation queues itself. */
+/** Actor in the audit log for jobs that the installation queues itself. */
 const ACTOR = 'system:calibration';
 
 /**
- * Queue a job for each bucket whose model has a map now. The job projects the stored native vectors and sends no text
- * to a provider. A bucket without native vectors stays as it is, which is logged once.
- * @param told buckets that this process has logged
+ * Queue a job for each bucket whose model now has a map. The job projects the stored native vectors and sends no text
+ * to a provider. A bucket without native vectors is skipped, which is logged once.
+ * @param told buckets that this process has already logged
  */
 export async function moveNativeBuckets(context: ReembedJobs, told: Set<string>): Promise<void> {
   for (const bucket of await selectNativeBuckets(context.sql)) {
@@ -31,7 +31,7 @@ async function moveBucket(
 ): Promise<void> {
   const { backends, projections, logger } = context;
   const model = backends.catalog.get(modelOfSpace(space) ?? '');
-  // The map was fitted on vectors of one revision. It does not apply to those of another.
+  // The map fits only vectors of the revision that it was fitted on.
   if (!model || nativeSpaceOf(model) !== space || projections.mapOf(model) === null) return;
   const request = { bucket: bucketId, model: model.id, storedOnly: true };
   const plan = await planReembed(context, { orgId }, request);

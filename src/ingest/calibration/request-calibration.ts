@@ -5,7 +5,7 @@ import { conflict } from '../../platform/errors.ts';
 import type { Sql } from '../../platform/postgres.ts';
 import { markWanted, selectCalibrationStates, selectNewestMaps } from '../../projection/auto/state-store.ts';
 
-/** Calibration of a model that waits, is in progress, or did not succeed. */
+/** Calibration of a model that is waiting, in progress, or unsuccessful. */
 export const CalibrationView = z
   .object({
     model: z.string(),
@@ -24,11 +24,11 @@ export type CalibrationView = z.output<typeof CalibrationView>;
 export interface CalibrationRequests {
   readonly sql: Sql;
   readonly backends: Backends;
-  /** False if the settings turn the calibration off. */
+  /** False if the settings disable calibration. */
   readonly isOn: boolean;
 }
 
-/** List the models whose calibration waits, is in progress, or did not succeed. */
+/** List the models whose calibration is waiting, in progress, or unsuccessful. */
 export async function listCalibrations(sql: Sql): Promise<CalibrationView[]> {
   return (await selectCalibrationStates(sql)).map(
     ({ model, state, textsDone, textsTotal, score, reason, retryAt }) => ({
@@ -44,7 +44,7 @@ export async function listCalibrations(sql: Sql): Promise<CalibrationView[]> {
 }
 
 /**
- * Ask for the calibration of a model that has no map in use. The process that calibrates begins within seconds.
+ * Request the calibration of a model without an active map. The calibrating process starts within seconds.
  *
  * @throws AppError `unknown_model` (400), `provider_unavailable` (502); `calibration_off`, `not_semantic`,
  *   `already_calibrated`, `nothing_to_compare`, `map_retired` (409)

@@ -3,10 +3,10 @@ import type { Sql } from '../../platform/postgres.ts';
 
 const IN_USE_MAX = 1_000;
 const BUCKETS_MAX = 100;
-/** Time to leave a bucket alone after the job that was to move it failed or was cancelled. */
+/** Time to leave a bucket alone after its move job failed or was cancelled. */
 const LEFT_ALONE_MS = 24 * 3_600_000;
 
-/** Select the models that some organization's routing names or that embedded some bucket. */
+/** Select the models that appear in an organization's routing or that embedded a bucket. */
 export async function selectNamedModels(sql: Sql): Promise<string[]> {
   const rows = await sql`
     SELECT model FROM (

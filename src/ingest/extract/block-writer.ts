@@ -2,20 +2,20 @@ import type { BlockDraft } from './blocks.ts';
 import { RowTable } from './row-table.ts';
 
 interface OpenTable {
-  /** Rows of an outer table; null in a nested table, whose text becomes part of a cell. */
+  /** Rows of an outer table; null for a nested table, whose text becomes part of a cell. */
   readonly rows: RowTable | null;
   readonly nestedLines: string[];
   row: string[];
   cell: BlockDraft[];
   filledCells: number;
-  /** Blocks of the only filled cell so far: a table of one cell is a frame around text. */
+  /** Blocks of the only filled cell so far: a one-cell table is a frame around text. */
   onlyCell: BlockDraft[] | null;
   /** Row of that cell, until another cell follows. */
   onlyRow: string[] | null;
 }
 
 /**
- * Converts nested paragraphs and tables of office formats to blocks in reading order. Consecutive lines of code
+ * Converter of nested paragraphs and tables of office formats to blocks in reading order. Consecutive lines of code
  * become one listing. A nested table becomes text of a cell. A table with a single filled cell becomes the blocks of
  * that cell.
  */
@@ -99,7 +99,7 @@ export class BlockWriter {
     }
   }
 
-  /** Close the tables and the listing that the document left open. */
+  /** Close tables and listings that the document left open. */
   end(): void {
     while (this.#tables.length > 0) this.closeTable();
     this.#endCode();

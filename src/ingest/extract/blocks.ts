@@ -1,23 +1,23 @@
 import { z } from 'zod';
 import { ExtractError } from './errors.ts';
 
-/** Block of a document, in reading order, before its position in the text is known. */
+/** Block of a document in reading order, before its position in the text is known. */
 export const BlockDraft = z.object({
   kind: z.enum(['heading', 'paragraph', 'list_item', 'table', 'code']),
   text: z.string(),
   /** Level of a heading, 1..6; depth of a list item, from 1. */
   level: z.int().min(1).max(100).optional(),
-  /** Page from 1, in formats that have pages. */
+  /** Page number from 1, in paged formats. */
   page: z.int().min(1).optional(),
-  /** Name of the file that contains the block, for an attachment of a mail. */
+  /** Name of the file that contains the block, for a mail attachment. */
   file: z.string().optional(),
-  /** Name of the sheet, in a spreadsheet; `page` is its number. */
+  /** Sheet name in a spreadsheet; `page` is its number. */
   sheet: z.string().optional(),
-  /** Number of the slide, in a presentation. */
+  /** Slide number in a presentation. */
   slide: z.int().min(1).optional(),
   /** Row of column names, for a block of a table. */
   header: z.string().optional(),
-  /** True for text that refers to other text or is repeated: a table of contents, a menu, a running title. */
+  /** True for text that refers to other text or repeats: a table of contents, a menu, a running title. */
   boilerplate: z.boolean().optional(),
 });
 export type BlockDraft = z.output<typeof BlockDraft>;
@@ -33,9 +33,9 @@ export interface AssembledText {
   readonly blocks: Block[];
 }
 
-/** Consecutive blocks of a document; their ranges refer to `text`. */
+/** Consecutive blocks of a document, whose ranges refer to `text`. */
 export interface TextWindow extends AssembledText {
-  /** Offset of `text` in the text of the document. */
+  /** Offset of `text` within the document's text. */
   readonly start: number;
 }
 
@@ -44,8 +44,8 @@ export interface TextWindow extends AssembledText {
 const CONTROL = /[\u0000-\u0008\u000b-\u001f\u007f]/g;
 
 /**
- * Builds the text that character ranges refer to: the blocks in order, a blank line between them, a newline between
- * the items of a list. It normalises texts to NFC and removes lone surrogates and control characters. The text so far
+ * Builder of the text that character ranges refer to: the blocks in order, separated by a blank line, or by a newline
+ * between list items. It normalises texts to NFC, and removes lone surrogates and control characters. The text so far
  * can be taken as a window, so that a long document is never in memory as a whole.
  */
 export class TextAssembler {
@@ -63,7 +63,7 @@ export class TextAssembler {
     this.#charsMax = bounds.textCharsMax;
   }
 
-  /** Add a block unless it has no text. @throws ExtractError `too_large` past a bound */
+  /** Add a block unless it has no text. @throws ExtractError `too_large` beyond a limit */
   add(draft: BlockDraft): void {
     const text = tidy(draft.text, draft.kind === 'code');
     if (text === '') return;
@@ -91,12 +91,12 @@ export class TextAssembler {
     return this.#blocks.length === 0;
   }
 
-  /** Return true if the window has at least `chars` characters and does not end between a heading and its text. */
+  /** Return true if the window has at least `chars` characters and doesn't end between a heading and its text. */
   mayEndWindow(chars: number): boolean {
     return this.#length - this.#start >= chars && this.#last !== 'heading';
   }
 
-  /** Take the blocks that were added since the last window. */
+  /** Take the blocks added since the last window. */
   takeWindow(): TextWindow {
     const window = { start: this.#start, text: this.#parts.join(''), blocks: this.#blocks };
     this.#parts = [];

@@ -3,7 +3,7 @@ import { type Child, type ChildLimits, startChild } from './start-child.ts';
 
 /** Pool of processes that each read one document. */
 export interface ChildPool {
-  /** Take a process that waits for its task. The caller is responsible for it from then on. */
+  /** Take a process that is waiting for its task. The caller then owns it. */
   take(limits: ChildLimits, format: ChildFormat): Promise<Child>;
   close(): void;
 }
@@ -18,9 +18,9 @@ interface Spare {
 const IDLE_MS = 30_000;
 
 /**
- * Open a pool that starts a spare process whenever one is taken. The spare is prepared for the same format, which is
- * the most likely next one; it has started and loaded its code by then. No process ever reads two documents. The pool
- * kills a spare that is not taken within `idleMs`.
+ * Open a pool that starts a spare process whenever one is taken. The spare loads the code of the same format in
+ * advance, which is the most likely next one. No process ever reads two documents. The pool kills a spare that isn't
+ * taken within `idleMs`.
  */
 export function openChildPool({ idleMs = IDLE_MS }: { idleMs?: number } = {}): ChildPool {
   let spare: Spare | null = null;
@@ -36,7 +36,7 @@ export function openChildPool({ idleMs = IDLE_MS }: { idleMs?: number } = {}): C
     // Drop a spare that died or never started.
     child.on('error', () => drop(own)).once('exit', () => drop(own));
     child.stdin.on('error', () => {});
-    // In the meantime the pool was closed, or another take prepared a spare.
+    // The pool was closed meanwhile, or another take has prepared a spare.
     if (isClosed || spare !== null) drop(own);
     else spare = own;
   };
@@ -48,7 +48,7 @@ export function openChildPool({ idleMs = IDLE_MS }: { idleMs?: number } = {}): C
       const fits = ready !== null && ready.format === format && hasSameLimits(ready.limits, limits);
       if (ready !== null && !fits) ready.child.kill('SIGKILL');
       const child = fits ? ready.child : await startChild(limits, format);
-      // A failure to start a spare is ignored: the next take starts its own process and reports the reason.
+      // Ignore a spare that fails to start: the next take starts its own process and reports the reason.
       if (!isClosed) void prepare(limits, format).catch(() => {});
       return child;
     },

@@ -4,13 +4,13 @@ import { DOCUMENT_FORMATS, type FileFormat } from './detect-format.ts';
 import { PART_CATEGORIES } from './errors.ts';
 import type { OcrStrategy } from './reader.ts';
 
-/** Formats with a parser of their own, each read in a child process. */
+/** Formats with their own parser, each read in a child process. */
 export type ChildFormat = Extract<
   FileFormat,
   'md' | 'html' | 'pdf' | 'zip' | 'cfb' | 'rtf' | 'eml' | 'ipynb' | 'fodf' | 'hml'
 >;
 
-/** Task of a child: the document to read and its limits. The task is a line of JSON on stdin, before the file. */
+/** Task of a child: the document to read, and its limits. Sent as a line of JSON on stdin, before the file. */
 export interface ChildTask {
   readonly format: ChildFormat;
   readonly sizeBytes: number;
@@ -20,25 +20,25 @@ export interface ChildTask {
   readonly htmlBytesMax: number;
   readonly unpackedBytesMax: number;
   readonly entriesMax: number;
-  /** Strategy by which the child prints pictures for the parent to read; null for none. */
+  /** Strategy by which the child outputs pictures for the parent to read; null for none. */
   readonly ocrStrategy: OcrStrategy | null;
   readonly imagesMax: number;
   readonly imageBytesMax: number;
 }
 
-/** Only argument of the child, in JSON. Task and file follow on stdin, which stays open afterwards. */
+/** The child's only argument, as JSON. Task and file follow on stdin, which then stays open. */
 export interface ChildArgument {
   /** Format whose code the child loads immediately. */
   readonly preload: ChildFormat;
-  /** Folder of the predefined CMaps of East Asian PDFs, ending in a slash; null if they are not installed. */
+  /** Folder of the predefined CMaps for East Asian PDFs, with a trailing slash; null if not installed. */
   readonly cmapFolder: string | null;
-  /** Folder of the decoders of fax and JPEG 2000 images, ending in a slash; null if they are not installed. */
+  /** Folder of the decoders for fax and JPEG 2000 images, with a trailing slash; null if not installed. */
   readonly wasmFolder: string | null;
 }
 
 const DOCUMENT_CATEGORIES = ['unsupported_type', 'encrypted', 'corrupt', 'too_large'] as const;
 
-/** Line of JSON on the child's stdout; the last one is `done` or `failed`. */
+/** Line of JSON on the child's stdout. The last one is `done` or `failed`. */
 export const ChildLine = z.discriminatedUnion('type', [
   z.object({ type: z.literal('blocks'), blocks: z.array(BlockDraft) }),
   z.object({
@@ -48,7 +48,7 @@ export const ChildLine = z.discriminatedUnion('type', [
     sheet: z.string().optional(),
     picture: z.string().optional(),
     part: z.string().optional(),
-    /** The file in base64. */
+    /** File in base64. */
     data: z.string(),
   }),
   z.object({

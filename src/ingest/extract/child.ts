@@ -1,7 +1,7 @@
 /**
- * Main module of the process that reads one untrusted document. It gets an argument and the file on stdin, and prints
- * blocks as lines of JSON to stdout. It starts with almost no privileges (see run-child.ts) and drops the remaining
- * ones before it reads the file.
+ * Main module of the process that reads one untrusted document. It receives an argument, and the file on stdin, and
+ * prints blocks as lines of JSON to stdout. It starts with almost no privileges (see run-child.ts), and drops the rest
+ * before reading the file.
  */
 import fs from 'node:fs/promises';
 import { registerHooks } from 'node:module';
@@ -32,7 +32,7 @@ async function main(): Promise<void> {
   await print({ type: 'done', ...result });
 }
 
-/** Sink that prints blocks; `flush` waits until the parent has read enough of them. */
+/** Sink that prints blocks. `flush` waits until the parent has read enough of them. */
 class PrintingSink implements BlockSink {
   readonly #charsMax: number;
   #blocks: BlockDraft[] = [];
@@ -89,10 +89,7 @@ class PrintingImages implements ImageSink {
   }
 }
 
-/**
- * Remove access to the network. The permission model of Node 24 does not cover it, so this replaces the JavaScript
- * APIs.
- */
+/** Remove network access by replacing the JavaScript APIs, since the permission model of Node 24 doesn't cover it. */
 function dropPrivileges(): void {
   const refuse = () => {
     throw new Error('this API is not allowed in the process that reads a document');
@@ -105,8 +102,8 @@ function dropPrivileges(): void {
 }
 
 /**
- * Reader of stdin: a line with the task, then the file. Stdin stays open. It ends when the parent is gone, and then
- * this process exits.
+ * Reader of stdin: a line with the task, then the file. Stdin stays open afterwards. If it ends, the parent is gone,
+ * and this process exits.
  */
 class TaskInput {
   readonly task: Promise<ChildTask>;
@@ -173,7 +170,7 @@ async function fail(error: unknown): Promise<never> {
 
 /**
  * Redirect the console to stderr, since libraries must not print between the lines of the protocol. pdf.js only warns
- * when it abandons a page, and treats a page that needs too much memory as an empty one.
+ * when it abandons a page, and treats a page that needs too much memory as empty.
  */
 function redirectWarnings(): void {
   let count = 0;
@@ -183,8 +180,7 @@ function redirectWarnings(): void {
     if (count++ < WARNINGS_MAX) process.stderr.write(`${text.slice(0, 200)}\n`);
   };
   Object.assign(console, { log: take, info: take, warn: take, error: take, debug: take });
-  // pdf.js also leaves rejected promises when a document is damaged. The result depends only on which pages can be
-  // read.
+  // For a damaged document, pdf.js also leaves rejected promises. The result depends only on which pages are readable.
   process.on('unhandledRejection', take);
 }
 

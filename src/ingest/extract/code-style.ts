@@ -1,5 +1,5 @@
 /**
- * Return true if a paragraph style is for code. It compares the stored name, which is English in every language of an
+ * Return true if a paragraph style is for code. Compare the stored name, which is English in every language of the
  * office program.
  */
 export function isCodeStyle(name: string): boolean {

@@ -1,4 +1,4 @@
-/** Limit on wall clock time that can be paused. */
+/** Limit on wall-clock time that can be paused. */
 export class Deadline {
   readonly #onOver: () => void;
   #timer: NodeJS.Timeout | null = null;

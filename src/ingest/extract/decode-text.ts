@@ -2,7 +2,7 @@ import { contradictedBy, guessEncoding } from './encoding/guess-encoding.ts';
 import { looksKorean } from './encoding/korean.ts';
 import { openDecoder } from './encoding/open-decoder.ts';
 
-/** Text of a file and the encoding by which it was decoded (a label of `openDecoder`). */
+/** Text of a file, with the encoding it was decoded from (a label of `openDecoder`). */
 export interface DecodedText {
   readonly text: string;
   readonly encoding: string;
@@ -10,14 +10,14 @@ export interface DecodedText {
 
 const SAMPLE_CHARS = 1 << 20;
 const ESCAPE_BYTES = 64 * 1024;
-/** Characters beyond ASCII from which valid UTF-8 is never text of another encoding by accident. */
+/** Number of non-ASCII characters from which valid UTF-8 is never another encoding by accident. */
 const CERTAIN_CHARS = 4;
-/** Broken characters of UTF-8 from which its mark is false, and bytes without a NUL from which that of UTF-16 is. */
+/** Invalid characters that disprove a UTF-8 mark, and bytes without NUL that disprove a UTF-16 mark. */
 const BROKEN_MIN = 3;
 const CERTAIN_BYTES = 16;
 const SINGLE_BYTE = /^(?:windows-|iso-8859-|macintosh|koi8-|ibm|cp)/;
 const ASCII = /ascii|ansi_x3/i;
-/** Escape sequences of the encodings of East Asia without a byte beyond ASCII. */
+/** Escape sequences of the 7-bit East Asian encodings. */
 const ESCAPES: ReadonlyArray<readonly [RegExp, string]> = [
   // biome-ignore-start lint/suspicious/noControlCharactersInRegex: the escape character begins them
   [/\x1b\$[@B]/, 'iso-2022-jp'],
@@ -27,11 +27,10 @@ const ESCAPES: ReadonlyArray<readonly [RegExp, string]> = [
 ];
 
 /**
- * Decode bytes to text. The first encoding that applies is used: that of the byte order mark, valid UTF-8 with several
- * characters beyond ASCII, UTF-16 and UTF-32 by their pattern of NULs, an encoding of seven bits by its escape
- * sequences, `declared` (if it decodes without an error), UTF-8 (a few bad bytes are tolerated), or a guess. Never
- * throws for bad bytes.
- * @param declared charset labels from elsewhere (a `<meta>`, a content type), in order; unknown ones are ignored
+ * Decode bytes to text. Use the first encoding that applies: byte order mark; valid UTF-8 with several non-ASCII
+ * characters; UTF-16 and UTF-32 by their pattern of NULs; a 7-bit encoding by its escape sequences; `declared`, if it
+ * decodes without errors; UTF-8 with a few bad bytes; or a guess. Never throw for bad bytes.
+ * @param declared charset labels from elsewhere (a `<meta>`, a content type), in order; ignored if unknown
  */
 export function decodeText(
   file: Uint8Array,
@@ -62,8 +61,8 @@ export function decodeText(
 }
 
 /**
- * Return the bytes without a byte order mark that they contradict: that of UTF-8 before another encoding, which
- * programs write that add the mark to every table, or that of UTF-16 before UTF-8.
+ * Return the bytes without a byte order mark that they contradict: that of UTF-8 before another encoding, as written by
+ * programs that add it to every table, or that of UTF-16 before UTF-8.
  */
 export function withoutFalseMark(bytes: Uint8Array): Uint8Array {
   const marked = byteOrderMark(bytes);
@@ -95,8 +94,8 @@ export function byteOrderMark(bytes: Uint8Array): string | null {
 }
 
 /**
- * Recognise UTF-32 by two NULs of four bytes, UTF-16 of mostly Latin text, where every other byte is a NUL, and Korean
- * UTF-16 by its words, where only blanks and line ends have a NUL.
+ * Recognise UTF-32 by two NULs per four bytes, mostly Latin UTF-16 by a NUL in every other byte, and Korean UTF-16 by
+ * its words, where only blanks and line ends have a NUL.
  */
 export function wideByPattern(bytes: Uint8Array): string | null {
   const length = Math.min(bytes.length, 4096) & ~3;
@@ -113,7 +112,7 @@ export function wideByPattern(bytes: Uint8Array): string | null {
   return ['utf-16le', 'utf-16be'].find((label) => looksKorean(decodeAs(start, label).text)) ?? null;
 }
 
-/** Return the encoding of seven bits whose escape sequences the text has; null if there are none. */
+/** Return the 7-bit encoding whose escape sequences the text contains, or null. */
 export function encodingByEscapes(bytes: Uint8Array): string | null {
   const start = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, ESCAPE_BYTES)).toString('latin1');
   return ESCAPES.find(([pattern]) => pattern.test(start))?.[1] ?? null;
@@ -135,10 +134,10 @@ function decodeValidUtf8(bytes: Uint8Array): DecodedText | null {
 
 function decodeIfValid(bytes: Uint8Array, label: string): DecodedText | null {
   const decoder = openDecoder(label);
-  // A page in UTF-16 cannot declare it in ASCII (HTML standard, "prescan").
+  // A UTF-16 page can't declare its encoding in ASCII (HTML standard, "prescan").
   if (decoder === null || /^utf-(?:8|16|32)/.test(decoder.encoding)) return null;
   if (SINGLE_BYTE.test(decoder.encoding)) {
-    // Almost every byte is valid in these encodings, so a wrong label shows only by what the bytes are.
+    // Almost every byte is valid in these encodings, so only the resulting characters reveal a wrong label.
     const korean = decodeAs(bytes, 'euc-kr');
     if (looksKorean(korean.text)) return korean;
     if (ASCII.test(label)) return null;
@@ -149,7 +148,7 @@ function decodeIfValid(bytes: Uint8Array, label: string): DecodedText | null {
   return text.includes('\ufffd') ? null : { text, encoding: decoder.encoding };
 }
 
-/** Count the characters U+FFFD that UTF-8 itself contains, which are no errors. */
+/** Count the characters U+FFFD that valid UTF-8 contains, which are not errors. */
 function replacementCount(bytes: Uint8Array): number {
   const sample = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
   let count = 0;
@@ -157,7 +156,7 @@ function replacementCount(bytes: Uint8Array): number {
   return count;
 }
 
-/** Count characters among the first million: those beyond ASCII, and replacement characters among them. */
+/** Count characters among the first million: non-ASCII ones, and the replacement characters among them. */
 function countKinds(text: string): { foreign: number; broken: number } {
   let foreign = 0;
   let broken = 0;

@@ -33,8 +33,8 @@ export const DOCUMENT_FORMATS = [
 export type DocumentFormat = (typeof DOCUMENT_FORMATS)[number];
 
 /**
- * Format by the first bytes. The format inside a container (zip archive, compound file, `fodf`: OpenDocument as one XML
- * file) is known only once it is opened.
+ * Format by the first bytes. The format within a container (zip archive, compound file; `fodf`: OpenDocument as a
+ * single XML file) is only known once it is opened.
  */
 export type FileFormat =
   | 'txt'
@@ -68,13 +68,13 @@ export interface DetectedFormat {
   readonly charset: string | null;
 }
 
-/** Function that returns the type of a file by its signature; null if it is unknown. */
+/** Function that returns a file's type by its signature, or null if unknown. */
 export type Recognise = (head: Uint8Array) => Promise<{ ext: string; mime: string } | null>;
 
 /** Number of bytes from the start of a file that `detectFormat` needs. */
 export const HEAD_BYTES = 4096;
 
-/** Kinds of text by file extension and by media type. */
+/** Text formats by file extension and by media type. */
 const TEXT_NAMES: ReadonlyMap<string, FileFormat> = new Map([
   ...names('md', 'md markdown mdown mkd mdx'),
   ...names('html', 'html htm xhtml'),
@@ -94,28 +94,28 @@ const TEXT_TYPES: ReadonlyMap<string, FileFormat> = new Map([
   ...names('jsonl', 'application/jsonl application/x-ndjson application/x-jsonlines'),
   ...names('ipynb', 'application/x-ipynb+json'),
 ]);
-/** Extensions of binary formats. Plain text under such a name is a damaged file, not a text. */
+/** Extensions of binary formats. Plain text under such a name is a damaged file. */
 const BINARY_NAMES: ReadonlySet<string> = new Set(
   (
     'pdf docx docm pptx pptm ppsx xlsx xlsm doc ppt xls odt ods odp epub hwp hwpx png jpg jpeg webp gif tif tiff bmp ' +
     'zip gz 7z'
   ).split(' '),
 );
-/** Recognised formats that consist of text characters but hold no text to read. */
+/** Recognised formats of text characters that have no readable text. */
 const TEXTUAL_UNSUPPORTED: ReadonlySet<string> = new Set(['ps', 'eps', 'svg', 'pgp']);
 
 const HTML_START = /^(?:\s|<!--[\s\S]*?-->|<\?xml[^>]*>)*<(?:!doctype\s+html|html[\s>])/i;
-/** Root elements of OpenDocument as one XML file and of HWPML, after declarations and comments. */
+/** Root elements of HWPML and of OpenDocument as a single XML file, after declarations and comments. */
 const XML_ROOT = /^(?:\s|<!--[\s\S]*?-->|<\?[^>]*>|<!DOCTYPE[^>[]*>)*<(office:document|HWPML)[\s>]/;
 const JSON_START = /^\s*[[{"\-\dtfn]/;
 const HWP_3 = 'HWP Document File V';
 
 /**
- * Detect the format of a file by its first bytes. Its name and declared type only distinguish kinds of text.
+ * Detect the format of a file by its first bytes. Its name and declared type only distinguish text formats.
  * @param file `head`: the first 4 KiB, or all of a shorter file
  * @param recognise names a known but unsupported type, for the message
- * @throws ExtractError `corrupt` for an empty file and for content that does not match the name, `unsupported_type`
- *   for a recognised type or binary data that cannot be read
+ * @throws ExtractError `corrupt` for an empty file and for content that contradicts the name, `unsupported_type` for a
+ *   recognised type or binary data that can't be read
  */
 export async function detectFormat(
   file: { head: Uint8Array; fileName: string; contentType?: string | null },
@@ -131,7 +131,7 @@ export async function detectFormat(
 
   const isText = looksLikeText(head);
   const known = await recognise(head);
-  // Two-byte signatures ("BM", "MZ") also start English words, so clean text takes precedence over them.
+  // Two-byte signatures ("BM", "MZ") also start English words, so clean text takes precedence.
   if (known !== null && (!isText || TEXTUAL_UNSUPPORTED.has(known.ext))) {
     throw unsupported(known.ext, `files of type ${known.mime} (.${known.ext}) are not supported`);
   }
@@ -183,7 +183,7 @@ function formatBySignature(head: Uint8Array): FileFormat | null {
   return null;
 }
 
-/** Return the format of a picture file; null for another file. */
+/** Return the format of a picture file, or null for any other file. */
 export function pictureFormatOf(file: Uint8Array): PictureFormat | null {
   const format = formatBySignature(file);
   return format !== null && isPictureFormat(format) ? format : null;
@@ -194,8 +194,8 @@ function startOf(head: Uint8Array, bytes: number): string {
 }
 
 /**
- * Return true if a text begins with header fields of a mail (RFC 5322). Notes may begin with "From:" and "Subject:"
- * too. Unless the name is that of a mail, this requires fields that only programs write.
+ * Return true if a text starts with the header fields of a mail (RFC 5322). Notes may also start with "From:" and
+ * "Subject:", so unless the file is named as a mail, require fields that only programs write.
  */
 function looksLikeMail(start: string, isNamed: boolean): boolean {
   const fields = new Set<string>();
@@ -210,8 +210,8 @@ function looksLikeMail(start: string, isNamed: boolean): boolean {
 }
 
 /**
- * Return true for text in any encoding: it has few bytes below 0x20 except blanks. Valid UTF-8, such as a log with
- * NULs, may have more of them, since binary data of some length is never valid UTF-8.
+ * Return true for text in any encoding: few bytes below 0x20 except blanks. Valid UTF-8, such as a log with NULs, may
+ * have more, since longer binary data is never valid UTF-8.
  */
 function looksLikeText(head: Uint8Array): boolean {
   const wide = byteOrderMark(head) ?? wideByPattern(head);
@@ -226,7 +226,7 @@ function looksLikeText(head: Uint8Array): boolean {
   return control <= head.length * (isTolerant ? 0.3 : 0.02);
 }
 
-/** Count the control characters that text does not use among `length` code units. */
+/** Count control characters that don't occur in text among `length` code units. */
 function controlCount(length: number, unitAt: (index: number) => number): number {
   let count = 0;
   for (let i = 0; i < length; i++) {
@@ -238,7 +238,7 @@ function controlCount(length: number, unitAt: (index: number) => number): number
 
 function isUtf8(head: Uint8Array): boolean {
   try {
-    // `stream` accepts a character that is cut off at the end of the window.
+    // `stream` accepts a character that is cut off at the end.
     new TextDecoder('utf-8', { fatal: true }).decode(head, { stream: true });
     return true;
   } catch {

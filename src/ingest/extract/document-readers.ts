@@ -15,9 +15,7 @@ export type DocumentReader = (bytes: Uint8Array, reading: Reading, options: Read
 
 type Loader = () => Promise<DocumentReader>;
 
-/**
- * Loaders by format. Each loads only its own code, since loading takes most of the start-up time of a child process.
- */
+/** Loaders by format. Each loads only its own code, since loading is most of a child's startup time. */
 const LOADERS: Readonly<Record<Exclude<FileFormat, 'eml' | PictureFormat>, Loader>> = {
   html: async () => {
     const { readHtmlFile } = await import('./read-html-file.ts');
@@ -101,7 +99,7 @@ async function addPicture(file: Uint8Array, images: ImageSink | null): Promise<v
     throw new ExtractError('too_large', 'the picture is too large, or the document has too many pictures');
 }
 
-/** Load the reader of mail with all other readers, since a document of any format may be attached. */
+/** Load the mail reader with all other readers, since a document of any format may be attached. */
 async function loadMailReader(): Promise<DocumentReader> {
   const { readMail } = await import('./mail/read-mail.ts');
   const formats = Object.keys(LOADERS) as Array<keyof typeof LOADERS>;

@@ -1,6 +1,6 @@
 import type { ErrorCategory } from '../../jobs/schema.ts';
 
-/** Job error categories for reading a document. */
+/** Job error categories for extracting a document. */
 export type ExtractCategory = Extract<
   ErrorCategory,
   | 'unsupported_type'
@@ -13,7 +13,7 @@ export type ExtractCategory = Extract<
   | 'internal'
 >;
 
-/** Error categories for one part of a document, such as an attachment, while the other parts are read. */
+/** Error categories of one part of a document, such as an attachment, while the other parts are read. */
 export const PART_CATEGORIES = [
   'unsupported_type',
   'encrypted',
@@ -29,14 +29,14 @@ export function isPartCategory(category: ExtractCategory): category is PartCateg
 }
 
 /**
- * Categories whose retry may succeed: a child that died for an internal reason. A document that took too much processor
- * time or memory would do so again.
+ * Categories that may succeed on a retry: a child that died for an internal reason. A document that took too much
+ * processor time or memory would do so again.
  */
 const RETRYABLE: ReadonlySet<ExtractCategory> = new Set(['internal']);
 
 /**
- * Error for a document that could not be read. `message` is safe to show to the uploader: it never contains a path or
- * a stack. Recognise the error by `category`.
+ * Error for an unreadable document. `message` is safe to show to the uploader: it never contains a path or a stack.
+ * Recognise the error by `category`.
  */
 export class ExtractError extends Error {
   override readonly name = 'ExtractError';
@@ -50,7 +50,7 @@ export class ExtractError extends Error {
   }
 }
 
-/** Error for a document that ran out of memory while its text and pictures were decoded. Its text alone may fit. */
+/** Error for a document that ran out of memory while text and pictures were decoded. Its text alone may fit. */
 export class PicturesDoNotFit extends ExtractError {
   constructor({ category, message, cause }: ExtractError) {
     super(category, message, cause);
@@ -58,8 +58,8 @@ export class PicturesDoNotFit extends ExtractError {
 }
 
 /**
- * Return true for a failed allocation. V8 reports both this and an exhausted stack as RangeError, so only the message
- * differs.
+ * Return true for a failed allocation. V8 reports both this and stack exhaustion as RangeError, with different
+ * messages.
  */
 export function isOutOfMemory(message: string): boolean {
   return /allocation failed|Invalid (?:string|array|typed array) length/i.test(message);
@@ -78,19 +78,19 @@ export function wrongSize(): ExtractError {
   return new ExtractError('internal', 'the stored file does not have the size that was recorded');
 }
 
-/** Create the error for a store that did not deliver the file before the deadline. A later attempt may be faster. */
+/** Create the error for a store that didn't deliver the file before the deadline. A later attempt may be faster. */
 export function storeTooSlow(deadlineMs: number): ExtractError {
   const message = `the store did not deliver the file within ${Math.ceil(deadlineMs / 1000)} s`;
   return new ExtractError('timeout', message, undefined, true);
 }
 
-/** Create the error for a document whose reading takes too much processor time. It would do so again. */
+/** Create the error for a document that takes too much processor time. It would do so again. */
 export function tooSlow(cpuMs: number): ExtractError {
   const message = `reading the document takes more than ${Math.ceil(cpuMs / 1000)} s of processor time`;
   return new ExtractError('timeout', message);
 }
 
-/** Create the error for a document that could not be read because the host had no time for it. */
+/** Create the error for a document that couldn't be read because the host was too busy. */
 export function hostTooBusy(hangMs: number): ExtractError {
   const message = `reading the document made no progress for ${Math.ceil(hangMs / 1000)} s, since the host is busy`;
   return new ExtractError('timeout', message, undefined, true);

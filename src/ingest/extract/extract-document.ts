@@ -15,21 +15,21 @@ import { type ImageLine, runChild } from './run-child.ts';
 import { WINDOW_CHARS, WindowSink } from './window-sink.ts';
 
 export interface StoredFile {
-  /** Open the file for reading. It is called once. The stream is destroyed if it is not read to its end. */
+  /** Open the file for reading. Called once. The stream is destroyed if it isn't read to the end. */
   readonly open: () => Readable;
   readonly sizeBytes: number;
-  /** Hint at the kind of text; never used as a path. */
+  /** File name, as a hint at the text format; never used as a path. */
   readonly fileName: string;
   readonly contentType?: string | null;
 }
 
-/** Result of reading a document, without its text. */
+/** Result of extracting a document, without its text. */
 export interface ExtractSummary extends ReadResult {
   /** Pages, from 1, whose text was recognised in pictures. */
   readonly recognisedPages: number[];
-  /** Pictures whose text was recognised with little confidence, in order of their pages. */
+  /** Pictures whose text was recognised with low confidence, ordered by page. */
   readonly unsurePictures: readonly UnsurePicture[];
-  /** Largest resident memory of the child; null without a child, or if the system does not report it. */
+  /** Peak resident memory of the child; null without a child or if the system doesn't report it. */
   readonly peakMemoryBytes: number | null;
 }
 
@@ -41,15 +41,15 @@ export interface ExtractedDocument extends ExtractSummary {
 export interface ExtractRequest extends StoredFile {
   readonly signal?: AbortSignal | undefined;
   readonly limits?: Partial<ExtractLimits>;
-  /** Run a child process once a slot is free. The wait does not count against the deadline. */
+  /** Run a child process once a slot is free. The wait doesn't count against the deadline. */
   readonly withSlot?: <T>(run: () => Promise<T>) => Promise<T>;
-  /** Pool that child processes are taken from; without it, a process is started. */
+  /** Pool to take child processes from; if absent, a new process is started. */
   readonly children?: ChildPool;
-  /** Recognition of text in pictures; null if their text is not wanted. */
+  /** Recognition of text in pictures; null to skip it. */
   readonly pictures?: ImageReading | null;
 }
 
-/** Extract the whole text in one window; see `extractWindows`. */
+/** Extract the entire text in one window; see `extractWindows`. */
 export async function extractDocument(file: ExtractRequest): Promise<ExtractedDocument> {
   let whole: TextWindow = { start: 0, text: '', blocks: [] };
   const take = async (window: TextWindow) => {
@@ -61,9 +61,8 @@ export async function extractDocument(file: ExtractRequest): Promise<ExtractedDo
 
 /**
  * Extract text and blocks of a stored file, and pass them to `take` in windows of about `windowChars`, so that a long
- * document is never in memory as a whole. This process reads plain text, csv and json itself and yields to the event
- * loop between slices; a child process reads every other format. The time of `take` does not count against the
- * deadline.
+ * document is never in memory as a whole. This process reads plain text, csv and json itself, yielding to the event
+ * loop between slices; a child process reads every other format. The time of `take` doesn't count against the deadline.
  * @throws ExtractError with the category to record in the job; the signal's reason when aborted; errors of the stream
  *   and of `take`
  */
@@ -77,10 +76,10 @@ export async function extractWindows(
   signal?.throwIfAborted();
   if (sizeBytes === 0) throw new ExtractError('corrupt', 'the file is empty');
   const stream = file.open();
-  stream.on('error', () => {}); // The reader of the stream handles errors; none remains once the document is read.
+  stream.on('error', () => {}); // The stream's reader handles errors; there are none once the document is read.
   const onAbort = () => stream.destroy(signal?.reason);
   signal?.addEventListener('abort', onAbort, { once: true });
-  // This deadline covers a store that stalls. The limits of a child process replace it.
+  // This deadline covers a stalled store. For a child process, its own limits apply instead.
   const hangMs = limits.deadlineMs * HANG_FACTOR;
   const deadlineError = () => (stream.readableEnded ? hostTooBusy : storeTooSlow)(hangMs);
   const deadline = new Deadline(hangMs, () => stream.destroy(deadlineError()));
@@ -140,7 +139,7 @@ export async function extractWindows(
   }
 }
 
-/** Add a picture of a page or of an attachment. An attached TIFF file may have several pages. */
+/** Add a picture of a page or attachment. An attached TIFF file may have several pages. */
 async function addPicture(texts: ImageTexts, { type: _, data, ...place }: ImageLine, pagesMax: number): Promise<void> {
   const file = Uint8Array.from(Buffer.from(data, 'base64'));
   const pages = [...pagesOfPicture(file, pagesMax)];
@@ -211,7 +210,7 @@ function bytesMaxOf(format: FileFormat, limits: ExtractLimits): number {
   }
 }
 
-/** Read the first bytes of a stream. Return them with an iterator over the whole stream, these bytes included. */
+/** Read the first bytes of a stream. Return them with an iterator over the entire stream, including these bytes. */
 async function peek(stream: Readable): Promise<{ head: Uint8Array; whole: AsyncIterable<Uint8Array> }> {
   const iterator = (stream as AsyncIterable<Uint8Array>)[Symbol.asyncIterator]();
   const first: Uint8Array[] = [];

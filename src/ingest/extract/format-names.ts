@@ -1,4 +1,4 @@
-/** Names of formats that are not read, by their extension, with what to do instead. */
+/** Names of unsupported formats by extension, with what to do instead. */
 const NAMES: Readonly<Record<string, readonly [string, string?]>> = {
   doc: ['a Word document before 2007', 'save it as .docx'],
   xls: ['an Excel workbook before 2007', 'save it as .xlsx'],
@@ -73,7 +73,7 @@ const NAMES: Readonly<Record<string, readonly [string, string?]>> = {
   class: ['a program'],
 };
 
-/** Say that a format is not supported, by its name and with an alternative; null for an unknown one. */
+/** Describe an unsupported format by name, with an alternative; null for an unknown one. */
 export function refusalOf(extension: string): string | null {
   const [name, advice] = NAMES[extension] ?? [];
   if (name === undefined) return null;

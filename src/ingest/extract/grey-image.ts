@@ -1,31 +1,31 @@
 import { crc32, deflateSync } from 'node:zlib';
 
-/** Image in 8-bit grey, row-major [height x width]; 255 is white. */
+/** 8-bit grey image, row-major [height x width]; 255 is white. */
 export interface GreyImage {
   readonly width: number;
   readonly height: number;
   readonly pixels: Uint8Array;
 }
 
-/** Pixels as pdf.js decodes them. */
+/** Pixels as decoded by pdf.js. */
 export interface RawImage {
   readonly width: number;
   readonly height: number;
   /**
-   * Pixel format. 1: one bit per pixel, rows padded to bytes, 1 is white; 2: RGB; 3: RGBA. Omitted for masks, which
-   * are of kind 1.
+   * Pixel format. 1: one bit per pixel, rows padded to bytes, 1 is white; 2: RGB; 3: RGBA. Absent for masks, which are
+   * of kind 1.
    */
   readonly kind?: number;
   readonly data?: Uint8Array | Uint8ClampedArray;
 }
 
-/** Maximum side. A4 at 300 dots per inch has 3,508 rows; more pixels make recognition slower but not better. */
+/** Maximum side length. A4 at 300 dpi has 3,508 rows; more pixels make recognition slower but not better. */
 const SIDE_PIXELS_MAX = 3_600;
 const DEFLATE_LEVEL = 3;
 
 /**
- * Convert an image to grey, and divide its sides by the smallest whole number that brings both below 3,600 pixels.
- * @returns null if the result would be empty, or if there are fewer bytes than pixels
+ * Convert an image to grey, and divide its sides by the smallest integer that brings both below 3,600 pixels.
+ * @returns null if the result would be empty or there are fewer bytes than pixels
  */
 export function toGrey(raw: RawImage): GreyImage | null {
   const addRow = rowReader(raw);
@@ -77,7 +77,7 @@ function bitRows(data: Uint8Array | Uint8ClampedArray, stride: number): AddRow {
 }
 
 /**
- * Convert rows of colours to luma by ITU-R BT.601, in 256ths, so that grey values do not change. Transparent pixels
+ * Convert rows of colours to luma by ITU-R BT.601, in 256ths, so that grey values stay the same. Transparent pixels
  * become white.
  */
 function colourRows(data: Uint8Array | Uint8ClampedArray, stride: number, channels: 3 | 4): AddRow {
@@ -95,7 +95,7 @@ function colourRows(data: Uint8Array | Uint8ClampedArray, stride: number, channe
   };
 }
 
-/** Rotate and mirror an image to its upright position. @param orientation EXIF orientation, 1 (upright) to 8 */
+/** Rotate and mirror an image upright. @param orientation EXIF orientation, 1 (upright) to 8 */
 export function applyOrientation(image: GreyImage, orientation: number): GreyImage {
   if (orientation === 1) return image;
   const { width, height, pixels } = image;
@@ -116,7 +116,7 @@ export function applyOrientation(image: GreyImage, orientation: number): GreyIma
   return { ...rotated, pixels: upright };
 }
 
-/** Join images of one width, one below the other. */
+/** Stack images of equal width vertically. */
 export function stack(images: readonly GreyImage[]): GreyImage {
   const [first] = images;
   if (first === undefined) throw new Error('nothing to stack');

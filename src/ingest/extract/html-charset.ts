@@ -1,14 +1,14 @@
 import { openDecoder } from './encoding/open-decoder.ts';
 
-/** Elements whose content is no markup. */
+/** Elements whose content isn't markup. */
 const RAW = /^(?:script|style|title|textarea|xmp|iframe|noembed|noframes)$/;
 const ATTRIBUTE = /([^\s"'<>/=]+)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'>]+))/g;
 const TAG_CHARS_MAX = 2_048;
 
 /**
- * Find the charset that an HTML page declares: its XML declaration, or the first `<meta>` with a known charset that is
- * not inside a comment or a script. The standard looks at the first 1,024 bytes and then at a `<meta>` anywhere, so
- * this looks everywhere, in one pass.
+ * Find the charset that an HTML page declares: in its XML declaration, or in the first `<meta>` with a known charset
+ * that is not inside a comment or script. The standard checks the first 1,024 bytes and then a `<meta>` anywhere, so
+ * this checks everything in one pass.
  */
 export function charsetOfHtml(bytes: Uint8Array): string | null {
   const page = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1');

@@ -10,14 +10,12 @@ const SECTION = /^(?:header|footer|aside)$/;
 const LIST = /^(?:ul|ol|menu|dir)$/;
 const NEVER = /^(?:html|body|main|article|h[1-6]|p|pre|code)$/;
 const LINKS_MIN = 3;
-/**
- * Minimum share of characters in links: for an element whose name says navigation, and for a list without such a name.
- */
+/** Minimum share of characters in links: for an element named as navigation, and for an unnamed list. */
 const NAMED_SHARE_MIN = 0.5;
 const LIST_SHARE_MIN = 0.9;
 const LIST_LINKS_MIN = 4;
 const LINK_CHARS_MAX = 40;
-/** Minimum characters of a main element, and minimum share of the text without links for an `article` alone. */
+/** Minimum length of a main element, and minimum share of the unlinked text for a lone `article`. */
 const MAIN_CHARS_MIN = 200;
 const ARTICLE_SHARE_MIN = 0.3;
 
@@ -27,16 +25,16 @@ interface Count {
   links: number;
 }
 
-/** Element that says that it holds the main text. */
+/** Element that declares itself as the main text. */
 interface MainElement {
   readonly element: Element;
   readonly count: Count;
 }
 
 /**
- * Find the elements that hold navigation: by role, by name if most of their text is links, lists of short links, and
- * everything around the main element of the page. Elements of `dropped` are not counted. The walk uses no recursion.
- * @param hasSurroundings false for the chapter of a book, in which notes stand beside the text, not navigation
+ * Find navigation elements: by role, by name if most of their text is links, lists of short links, and everything
+ * around the page's main element. Ignore elements in `dropped`. The walk uses no recursion.
+ * @param hasSurroundings false for a book chapter, where notes rather than navigation surround the text
  */
 export function findNavigation(
   roots: readonly Node[],
@@ -78,7 +76,7 @@ function isMain(element: Element): boolean {
   return element.tagName === 'main' || attributeOf(element, 'role') === 'main';
 }
 
-/** Return the only main element of a page, or its only article if most of the text is there; null if it has none. */
+/** Return the only main element of a page, or its only article if that has most of the text; otherwise null. */
 function mainOf(mains: readonly MainElement[], articles: readonly MainElement[], total: Count): Element | null {
   const isLarge = ({ count }: MainElement) => count.chars >= MAIN_CHARS_MIN;
   const [main, second] = mains.filter(isLarge);
@@ -90,7 +88,7 @@ function mainOf(mains: readonly MainElement[], articles: readonly MainElement[],
   return share >= ARTICLE_SHARE_MIN ? element : null;
 }
 
-/** List the elements beside an element and beside those that hold it, without those that hold a heading of the page. */
+/** Yield the elements beside an element and beside its ancestors, except those that contain a heading of the page. */
 function* elementsAround(element: Element): Generator<Element> {
   for (let inner: Element = element; ; ) {
     const { parentNode } = inner;

@@ -2,70 +2,70 @@ import type { BlockDraft } from './blocks.ts';
 import { ExtractError, isPartCategory, type PartCategory } from './errors.ts';
 import type { OcrStrategy, PageImage, ReadResult } from './reader.ts';
 
-/** Picture of a document, as an image file. */
+/** Picture of a document as an image file. */
 export interface DocumentImage extends PageImage {
   readonly file: Uint8Array<ArrayBuffer>;
 }
 
 export interface PictureText {
-  /** Text with line breaks; empty if there is none. */
+  /** Text with line breaks; '' if there is none. */
   readonly text: string;
-  /** Mean confidence of the letters in percent; null if it is unknown. */
+  /** Mean confidence of the letters in percent; null if unknown. */
   readonly confidence: number | null;
-  /** Processor time that was used; omitted if the text was recognised elsewhere. */
+  /** Processor time used; absent if the text was recognised elsewhere. */
   readonly workMs?: number | undefined;
 }
 
-/** Page, picture or attachment whose text was recognised with little confidence. */
+/** Page, picture or attachment whose text was recognised with low confidence. */
 export interface UnsurePicture {
-  /** Null for a picture of a format without pages. */
+  /** Page number; null for a picture in a format without pages. */
   readonly page: number | null;
   /** Name of the attachment, or of a picture without a page. */
   readonly part: string | null;
-  /** Percent. */
+  /** Confidence in percent. */
   readonly confidence: number;
 }
 
-/** Recognition of the text in pictures. */
+/** Recognition of text in pictures. */
 export interface ImageReading {
-  /** Strategy; `always` includes pictures on pages that have text. */
+  /** Strategy; `always` includes pictures on pages with text. */
   readonly strategy: OcrStrategy;
   /**
    * Recognise the text of one picture.
    * @param file an image file
-   * @throws ExtractError for a picture that cannot be read; another error if no picture can be read; the signal's
-   *   reason once it is aborted
+   * @throws ExtractError for an unreadable picture; another error if no picture can be read; the signal's reason once
+   *   it is aborted
    */
   read(file: Uint8Array<ArrayBuffer>, signal: AbortSignal): Promise<PictureText>;
 }
 
 type Drafts = BlockDraft[];
 
-/** Maximum number of pictures being recognised, and of groups of blocks that wait for them. */
+/** Maximum number of pictures being recognised, and of groups of blocks waiting for them. */
 const PENDING_MAX = 4;
 /** Confidence in percent below which a page is reported. A clean scan reaches more than 90. */
 const CONFIDENCE_MIN = 75;
 
 /**
- * Inserts the text of pictures at their positions among the blocks of a document. It reads several pictures
- * concurrently and passes blocks on in order.
+ * Inserter of picture texts at their positions among a document's blocks. It reads several pictures concurrently, and
+ * passes blocks on in order.
  */
 export class ImageTexts {
   readonly #reading: ImageReading;
   readonly #abandonment = new AbortController();
   readonly #signal: AbortSignal;
   readonly #put: (blocks: Drafts) => Promise<void>;
-  /** Time that is left for pictures. */
+  /** Remaining time for pictures. */
   #leftMs: number;
   #pending: Promise<Drafts>[] = [];
   readonly #textPages = new Set<number>();
   readonly #failedPages = new Set<number>();
-  /** Attachments with an unreadable picture, and pictures without a page, with the category of the first error. */
+  /** Attachments with an unreadable picture, and pictures without a page, with the category of their first error. */
   readonly #failedParts = new Map<string, PartCategory>();
   readonly #unsure: UnsurePicture[] = [];
   #fault: ExtractError | null = null;
 
-  /** @param options.ms time of work for all pictures; the remaining ones then count as unreadable */
+  /** @param options.ms processing time for all pictures; the rest then count as unreadable */
   constructor(
     reading: ImageReading,
     options: { readonly ms: number; readonly signal: AbortSignal | undefined; put(blocks: Drafts): Promise<void> },
@@ -77,7 +77,7 @@ export class ImageTexts {
     this.#leftMs = options.ms;
   }
 
-  /** Add blocks after all earlier ones. Settles when more can be added. */
+  /** Add blocks after all earlier ones. Settle when more can be added. */
   async addBlocks(blocks: Drafts): Promise<void> {
     if (this.#pending.length === 0) await this.#put(blocks);
     else await this.#add(Promise.resolve(blocks));
@@ -87,24 +87,24 @@ export class ImageTexts {
     await this.#add(this.#read(image));
   }
 
-  /** Wait until all pictures are read and all blocks are passed on. */
+  /** Wait until all pictures are read and all blocks passed on. */
   async finish(): Promise<void> {
     await this.#passOn(0);
   }
 
-  /** Stop the recognition in progress. Must be called in every case. */
+  /** Stop any recognition in progress. Must be called in every case. */
   async abandon(): Promise<void> {
     this.#abandonment.abort();
     await Promise.allSettled(this.#pending.splice(0));
   }
 
-  /** Require that at least one of `pages` pages could be read. @throws ExtractError the first error otherwise */
+  /** Require that at least one of `pages` pages was readable. @throws ExtractError the first error otherwise */
   requireOne(pages: number): void {
     if (this.#failedPages.size < pages) return;
     throw this.#fault ?? imagesTimeout();
   }
 
-  /** Add the outcome of the pictures to the result of the document. */
+  /** Merge the results of the pictures into the document's result. */
   mergeInto<Found extends Pick<ReadResult, 'emptyPages' | 'failedPages' | 'skipped'>>(
     found: Found,
   ): Found & { recognisedPages: number[]; unsurePictures: UnsurePicture[] } {
@@ -181,7 +181,7 @@ function partCategoryOf({ category }: ExtractError): PartCategory {
   return isPartCategory(category) ? category : 'corrupt';
 }
 
-/** Divide recognised text into paragraphs at empty lines. */
+/** Split recognised text into paragraphs at blank lines. */
 export function paragraphsOf(text: string): string[] {
   return text
     .split(/\n[^\S\n]*\n/)

@@ -1,7 +1,7 @@
-/** Pictures that are written into their address (RFC 2397). */
+/** Pictures embedded in their URL (RFC 2397). */
 const INLINE = /^data:image\/[\w.+-]+(?:;[\w.+-]+=[\w.+-]+)*;base64,/i;
 
-/** Return the bytes of a picture that its address contains; null for an address of another place. */
+/** Return the bytes of a picture embedded in its URL, or null for any other URL. */
 export function inlinePicture(address: string): Uint8Array | null {
   const [start] = INLINE.exec(address) ?? [];
   if (start === undefined) return null;

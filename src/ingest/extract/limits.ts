@@ -1,67 +1,66 @@
-/** Limits on the reading of one document. */
+/** Limits for extracting one document. */
 export interface ExtractLimits {
-  /** Bytes of txt and md files. They are in memory twice: as bytes and as text. */
+  /** Maximum bytes of txt and md files, which are held in memory twice: as bytes and as text. */
   readonly textBytesMax: number;
   /**
-   * Bytes of HTML files. The tree of a page with many tags takes about thirty times its bytes, so the memory limit may
-   * apply first.
+   * Maximum bytes of HTML files. The tree of a page with many tags takes about thirty times its bytes, so the memory
+   * limit may be reached first.
    */
   readonly htmlBytesMax: number;
-  /** Bytes of PDF files. The child holds a whole file in memory. */
+  /** Maximum bytes of PDF files, which the child holds in memory as a whole. */
   readonly pdfBytesMax: number;
   /**
-   * Bytes of office documents, books and Hancom documents. The child holds them in memory together with their
-   * unpacked parts.
+   * Maximum bytes of office documents, books and Hancom documents, which the child holds in memory with their unpacked
+   * parts.
    */
   readonly officeBytesMax: number;
-  /** Bytes of mail and rich text. The child holds them in memory several times, as bytes and as text. */
+  /** Maximum bytes of mail and rich text, which the child holds in memory several times, as bytes and as text. */
   readonly mailBytesMax: number;
   readonly rtfBytesMax: number;
-  /** Bytes of csv and json files. One window is held at a time. */
+  /** Maximum bytes of csv and json files, of which one window is held at a time. */
   readonly dataBytesMax: number;
-  /** Characters of text extracted from csv and json files. */
+  /** Maximum characters of text extracted from csv and json files. */
   readonly dataCharsMax: number;
-  /** Bytes unpacked from one document and its attachments. */
+  /** Maximum bytes unpacked from a document and its attachments. */
   readonly unpackedBytesMax: number;
-  /** Entries of the archives of one document. */
+  /** Maximum entries in the archives of a document. */
   readonly entriesMax: number;
   readonly pagesMax: number;
   readonly blocksMax: number;
-  /** Pictures of a document to recognise text in. */
+  /** Maximum pictures per document to recognise text in. */
   readonly imagesMax: number;
-  /** Processor time for recognising them, in addition to that of the document; wall clock time of a vision model. */
+  /** Processor time for recognising them, in addition to the document's; wall-clock time for a vision model. */
   readonly imagesMs: number;
-  /** Bytes of a picture uploaded as a document. */
+  /** Maximum bytes of a picture uploaded as a document. */
   readonly imageBytesMax: number;
-  /** Characters (UTF-16 units) of extracted text. */
+  /** Maximum characters (UTF-16 units) of extracted text. */
   readonly textCharsMax: number;
-  /** Bytes that a child may print before it is killed. */
+  /** Maximum bytes that a child may print before it is killed. */
   readonly outputBytesMax: number;
   /**
-   * Processor time of one document. Wall clock time only bounds a hang: `HANG_FACTOR` times as much without any
-   * progress.
+   * Processor time per document. Wall-clock time only bounds a hang: `HANG_FACTOR` times as much without any progress.
    */
   readonly deadlineMs: number;
-  /** Resident memory of a child. */
+  /** Maximum resident memory of a child. */
   readonly memoryBytesMax: number;
 }
 
-/** Time without progress that counts as a hang, in units of the processor time of a document. */
+/** Time without progress that counts as a hang, in multiples of the document's processor time. */
 export const HANG_FACTOR = 5;
 
 const MIB = 1024 * 1024;
 
 /**
- * Amplification that a document may have: bytes unpacked, and characters of text, per byte of the file. XML packs to
- * a tenth, repeated cells of a sheet to a hundredth. A ratio far beyond that indicates a file made to be expensive.
+ * Maximum amplification of a document: unpacked bytes, and characters of text, per byte of the file. XML packs to a
+ * tenth, repeated cells of a sheet to a hundredth. A ratio far beyond that indicates a maliciously expensive file.
  */
 const UNPACKED_BYTES_PER_BYTE = 200;
 const TEXT_CHARS_PER_BYTE = 100;
-/** Amounts that every file may have, however small. */
+/** Amounts allowed for every file, however small. */
 const UNPACKED_BYTES_FREE = 16 * MIB;
 const TEXT_CHARS_FREE = MIB;
 
-/** Lower the bounds for a small file, in proportion to its size. */
+/** Lower the limits for a small file in proportion to its size. */
 export function limitsFor(sizeBytes: number, limits: ExtractLimits): ExtractLimits {
   const textCharsMax = TEXT_CHARS_FREE + sizeBytes * TEXT_CHARS_PER_BYTE;
   return {

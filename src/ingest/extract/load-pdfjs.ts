@@ -7,16 +7,16 @@ export type PdfPage = PDFPageProxy;
 
 let loaded: Promise<PdfJs> | null = null;
 
-/** Load pdf.js and its worker, which then runs in this thread. It loads no module afterwards. */
+/** Load pdf.js and its worker, which then runs in this thread. No module is loaded afterwards. */
 export function loadPdfJs(): Promise<PdfJs> {
   loaded ??= load();
   return loaded;
 }
 
 async function load(): Promise<PdfJs> {
-  // pdf.js computes with this class of browsers. It warns that `Path2D` is missing, too, but only drawing needs that.
+  // pdf.js computes with this browser class. It also warns that `Path2D` is missing, which only drawing needs.
   Object.assign(globalThis, { DOMMatrix });
-  // Once this module is loaded, pdf.js uses it in this thread.
+  // Once loaded, pdf.js uses this module in this thread.
   // @ts-expect-error the packed builds have no types of their own
   await import('pdfjs-dist/legacy/build/pdf.worker.min.mjs');
   // @ts-expect-error as above

@@ -3,14 +3,14 @@ import { wholeCharacters } from './whole-characters.ts';
 const WINDOW_CHARS = 64 * 1024;
 const WINDOW_CHARS_MAX = 2 * WINDOW_CHARS;
 
-/** Opening fence; the text after backticks may contain no further backtick (else it is inline code). */
+/** Opening fence. The text after backticks must contain no further backtick (else it is inline code). */
 const FENCE = /^ {0,3}(`{3,}(?=[^`]*$)|~{3,})/;
 
 /**
- * Cut Markdown into windows that can be parsed one by one. A window of at least 64 Ki characters ends where a new block
- * must begin: at an unindented heading, or at an unindented line after a blank one, outside a fence. Past twice that
- * size it ends at any line end, or anywhere. The cost of a document is thus linear in its length whatever a parser does
- * with one window, and the caller can pause between windows. A fence that is cut is opened again in the next window.
+ * Split Markdown into windows that can be parsed independently. A window of at least 64 Ki characters ends where a new
+ * block must start: at an unindented heading, or at an unindented line after a blank one, outside a fence. Beyond twice
+ * that size it ends at any line end, or anywhere. Cost is thus linear in the document's length whatever a parser does
+ * with one window, and the caller can pause between windows. A fence that is cut is reopened in the next window.
  * @param text with `\n` as its only newline
  */
 export function* markdownWindows(text: string): Generator<string> {
@@ -29,7 +29,7 @@ export function* markdownWindows(text: string): Generator<string> {
       reopened = fence === null ? '' : `${fence}\n`;
       start = at;
     }
-    // Cut a very long line anywhere, since it does not fit into a window.
+    // Cut a very long line anywhere, since it doesn't fit into a window.
     while (lineEnd - start > 2 * WINDOW_CHARS_MAX) {
       const cut = wholeCharacters(text, start + WINDOW_CHARS_MAX, start);
       yield reopened + text.slice(start, cut);

@@ -1,7 +1,7 @@
 const AFFILIATION =
   /@|\b(?:University|Universit[äéà]\w*|Institut\w*|College|Department|Dept\.|Faculty|Laborator\w+|School of|GmbH|Inc\.|Ltd\.?|LLC)(?:\b|$)|대학교|연구소/;
 const LED_BY_WORD = /^(?:by|written by|edited by|authors?:?|von|par|지은이|저자)\s/i;
-/** Marks of footnotes at names. */
+/** Footnote marks at names. */
 const MARKS = /[\d*†‡§¶#⁰¹²³⁴-⁹]+/g;
 const NAME_WORD =
   /^(?:\p{Lu}\p{Ll}+(?:['’-]\p{Lu}\p{Ll}+)*|\p{Lu}{2,}|(?:\p{Lu}\.-?)+|Mc\p{Lu}\p{Ll}+|O['’]\p{Lu}\p{Ll}+)$/u;
@@ -9,12 +9,12 @@ const PARTICLE = /^(?:van|von|der|den|de|del|della|di|da|la|le|bin|al|ten|zu)$/;
 const HANGUL_NAME = /^[가-힣]{2,4}$/;
 const CHARS_MAX = 200;
 
-/** Return true for a line that says who wrote a document, or where that person works. */
+/** Return true for a line that names an author or an author's affiliation. */
 export function namesAuthor(text: string): boolean {
   return text.length <= CHARS_MAX && (LED_BY_WORD.test(text) || AFFILIATION.test(text));
 }
 
-/** Return true for a line that may be a list of people's names. A heading in title case looks the same. */
+/** Return true for a line that may be a list of people's names. A title case heading looks the same. */
 export function resemblesNames(text: string): boolean {
   if (text.length > CHARS_MAX) return false;
   const names = text

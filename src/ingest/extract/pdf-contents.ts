@@ -1,19 +1,19 @@
 import type { PdfLine } from './pdf-lines.ts';
 
 const LEADERS = /(?:[.…·‥_]\s*){4,}[ivxlc\d]{1,5}$/i;
-/** Line with a page number at its end, or only a page number, which stands in a column of its own. */
+/** Line that ends in a page number, or a lone page number, which stands in its own column. */
 const ENTRY = /(?:\s|^)(?:\d{1,4}|[ivxlc]{1,6})$/;
 const TITLE =
   /^(?:table of )?contents$|^inhalt(?:sverzeichnis)?$|^sommaire$|^table des mati[eè]res$|^[ií]ndice$|^목\s*차$|^차\s*례$|^目\s*[次录錄]$/i;
 const ENTRIES_MIN = 3;
-/** Share of the lines below a title that must be entries. Long entries take two lines. */
+/** Minimum share of entries among the lines below a title. Long entries take two lines. */
 const ENTRIES_SHARE_MIN = 0.4;
 const FOLLOWING_SHARE_MIN = 0.6;
 
 /**
  * Find the lines of a table of contents on a page: lines with dot leaders and a page number, and lines below a title
  * such as `Contents` if many end in a page number.
- * @param isContinued true if the page before ended in a table of contents
+ * @param isContinued true if the previous page ended in a table of contents
  */
 export function contentsLines(lines: readonly PdfLine[], isContinued: boolean): Set<PdfLine> {
   const found = new Set<PdfLine>();

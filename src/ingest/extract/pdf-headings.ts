@@ -6,20 +6,20 @@ const HEADING_CHARS_MAX = 200;
 const HEADING_LINES_MAX = 4;
 const HEADING_SIZE_RATIO = 1.15;
 const LEVEL_MAX = 6;
-/** Minimum length of the paragraph that begins the text of a document, below its title and authors. */
+/** Minimum length of the first paragraph of the document's text, below title and authors. */
 const TEXT_CHARS_MIN = 150;
 
 /**
- * Converts paragraphs to blocks, a window of pages at a time. The body size is the median font size by character of
- * all text so far. Short paragraphs at least 15 % larger are headings; the rank of their size is their level. Author
- * names below the title of the document are no headings, whatever their size.
+ * Converter of paragraphs to blocks, a window of pages at a time. The body size is the median font size by character of
+ * all text so far. Short paragraphs at least 15 % larger are headings, with the rank of their size as the level. Author
+ * names below the document's title are never headings, whatever their size.
  */
 export class PdfHeadings {
-  /** Characters by font size. */
+  /** Number of characters by font size. */
   readonly #chars = new Map<number, number>();
   readonly #headingSizes = new Set<number>();
 
-  /** Return the font size of most of the text so far and of these paragraphs or lines; 0 without any. */
+  /** Return the median font size of the text so far plus these paragraphs or lines; 0 without any. */
   bodySizeWith(texts: ReadonlyArray<{ readonly fontSize: number; readonly text: string }>): number {
     const chars = new Map(this.#chars);
     count(chars, texts);
@@ -45,8 +45,8 @@ export class PdfHeadings {
 }
 
 /**
- * Find large lines on the first page, between the title and the text, that name authors. A line that only resembles
- * names counts if no section heading has its size.
+ * Find large lines on the first page, between title and text, that name authors. A line that only resembles names
+ * counts if no section heading has its size.
  */
 function findBylines(
   paragraphs: readonly PdfParagraph[],

@@ -1,7 +1,7 @@
 import { applyOrientation, encodeGreyPng, type GreyImage, type RawImage, stack, toGrey } from './grey-image.ts';
 import { loadPdfJs, type PdfJs, type PdfPage } from './load-pdfjs.ts';
 
-/** Pictures of a page that may hold text. */
+/** Pictures of a page that may contain text. */
 export interface PageImages {
   /** PNG files, upright, in reading order. */
   readonly files: Uint8Array[];
@@ -9,14 +9,14 @@ export interface PageImages {
   readonly isDamaged: boolean;
 }
 
-/** Minimum side. A smaller picture cannot hold a line of text. */
+/** Minimum side length. A smaller picture can't contain a line of text. */
 const SIDE_PIXELS_MIN = 24;
 const AREA_PIXELS_MIN = 2_000;
 const PLACEMENTS_MAX = 1_000;
-/** Maximum number of pixels of a page, after the reduction to at most 3,600 pixels a side. */
+/** Maximum number of pixels per page, after the reduction to at most 3,600 pixels per side. */
 const PAGE_PIXELS_MAX = 40_000_000;
 const FILES_MAX = 16;
-/** Maximum distance between two strips of one scan, in points. */
+/** Maximum distance between two strips of a scan, in points. */
 const SEAM_POINTS = 1;
 
 /** Transformation matrix [a b c d e f] (PDF 32000-1, 8.3.4). */
@@ -28,8 +28,8 @@ interface Placement {
 }
 
 /**
- * Extract the pictures of a page as the page shows them: rotated upright, with the strips of one scan joined. Nothing
- * else of the page is drawn.
+ * Extract the pictures of a page as displayed: rotated upright, with the strips of a scan joined. Draw nothing else of
+ * the page.
  */
 export async function imagesOf(page: PdfPage): Promise<PageImages> {
   const { OPS: ops } = await loadPdfJs();
@@ -57,7 +57,7 @@ function isSmall({ width, height }: { width: number; height: number }): boolean 
   return Math.min(width, height) < SIDE_PIXELS_MIN && width * height < AREA_PIXELS_MIN;
 }
 
-/** Collect the images of a page, and track the current transformation matrix through its operators. */
+/** Collect the images of a page, tracking the current transformation matrix through its operators. */
 function findPlacements(operators: number[], args: unknown[][], ops: PdfJs['OPS'], page: PdfPage): Placement[] {
   const placements: Placement[] = [];
   const matrixStack: Matrix[] = [];
@@ -101,19 +101,17 @@ function multiply([a, b, c, d, e, f]: Matrix, [g, h, i, j, k, l]: Matrix): Matri
   return [a * g + c * h, b * g + d * h, a * i + c * j, b * i + d * j, a * k + c * l + e, b * k + d * l + f];
 }
 
-/**
- * Wait for the decoded object of an image; null if pdf.js could not decode it. Objects shared by pages begin with `g_`.
- */
+/** Wait for an image's decoded object; null if pdf.js couldn't decode it. Objects shared by pages start with `g_`. */
 function decoded(page: PdfPage, id: string): Promise<RawImage | null> {
   const objects = id.startsWith('g_') ? page.commonObjs : page.objs;
   return new Promise((resolve) => objects.get(id, resolve as (image: unknown) => void));
 }
 
-/** Return the EXIF orientation by the direction of the rows and columns of an image on the page, with y downwards. */
+/** Return the EXIF orientation from the directions of an image's rows and columns on the page, y downwards. */
 function orientationOf([a, b, c, d]: Matrix): number {
   if (Math.abs(a) + Math.abs(d) >= Math.abs(b) + Math.abs(c)) {
     const isMirrored = a < 0;
-    // The last row of an image is at 0 of its unit square, so its rows run against d.
+    // An image's last row is at 0 of its unit square, so its rows run against d.
     return d <= 0 ? (isMirrored ? 2 : 1) : isMirrored ? 3 : 4;
   }
   const startsAtTop = b > 0;

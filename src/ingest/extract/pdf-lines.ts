@@ -1,4 +1,4 @@
-/** Text item as pdf.js reports it, in PDF space: origin bottom left, y grows upwards, unit 1/72 inch. */
+/** Text item as reported by pdf.js, in PDF space: origin bottom left, y upwards, unit 1/72 inch. */
 export interface PdfTextItem {
   readonly str: string;
   /** Start of the baseline. */
@@ -16,7 +16,7 @@ export interface PdfLine {
   left: number;
   right: number;
   readonly y: number;
-  /** Font size of most of its characters. */
+  /** Font size of most characters. */
   fontSize: number;
 }
 
@@ -24,7 +24,7 @@ export function linesInReadingOrder(items: readonly PdfTextItem[], pageWidth: nu
   return order(toLines(items), pageWidth);
 }
 
-/** Join items on one baseline, in the order of the content stream. A gap becomes a blank. */
+/** Join items on a baseline, in content stream order. A gap becomes a blank. */
 function toLines(items: readonly PdfTextItem[]): PdfLine[] {
   const lines: PdfLine[] = [];
   let parts: string[] = [];
@@ -53,7 +53,7 @@ function toLines(items: readonly PdfTextItem[]): PdfLine[] {
       const size = Math.max(line.fontSize, item.fontSize);
       const sameBaseline = Math.abs(item.y - line.y) <= size * 0.5 && item.angle === angle;
       const gap = item.x - line.right;
-      // An end of line within one baseline is a cell or column boundary if the gap is wide, else a superscript.
+      // A line end within a baseline is a cell or column boundary if the gap is wide, otherwise a superscript.
       if (!sameBaseline || gap < -size * 2 || gap > size * (broken ? 1.5 : 8)) close();
       else if (gap > size * 0.25 || broken) parts.push(' ');
     }
@@ -76,9 +76,9 @@ function toLines(items: readonly PdfTextItem[]): PdfLine[] {
 }
 
 /**
- * Order lines for reading. The content stream is usually in reading order, including columns, and is kept as long as
- * it runs downwards. If it jumps back up within a column, lines are sorted by position instead, column by column if
- * the page has two.
+ * Order lines for reading. The content stream is usually in reading order, including columns, and is kept as long as it
+ * runs downwards. If it jumps back up within a column, sort lines by position instead, column by column if the page has
+ * two.
  */
 function order(lines: PdfLine[], pageWidth: number): PdfLine[] {
   let jumps = 0;
@@ -92,7 +92,7 @@ function order(lines: PdfLine[], pageWidth: number): PdfLine[] {
   const gutter = findGutter(lines, pageWidth);
   if (gutter === null) return lines.toSorted(byPosition);
 
-  // Lines that cross the gutter (titles) divide the page into bands; the left column of each band is read first.
+  // Lines across the gutter (titles) divide the page into bands; the left column of each band is read first.
   const ordered: PdfLine[] = [];
   let leftColumn: PdfLine[] = [];
   let rightColumn: PdfLine[] = [];
@@ -113,9 +113,7 @@ function byPosition(a: PdfLine, b: PdfLine): number {
   return Math.abs(a.y - b.y) > Math.min(a.fontSize, b.fontSize) * 0.3 ? b.y - a.y : a.left - b.left;
 }
 
-/**
- * Find the x in the middle third that the fewest lines cross; null unless very few cross it and both sides have text.
- */
+/** Find the x in the middle third that the fewest lines cross; null unless very few do and both sides have text. */
 function findGutter(lines: readonly PdfLine[], pageWidth: number): number | null {
   let best: { x: number; crossing: number } | null = null;
   for (let step = 0; step <= 40; step++) {

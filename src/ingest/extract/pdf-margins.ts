@@ -8,29 +8,29 @@ export interface PdfPageLines {
   readonly lines: readonly PdfLine[];
 }
 
-/** Share of a page's height, above and below, that running titles may occupy. */
+/** Share of a page's height, at top and bottom, that running titles may occupy. */
 const MARGIN_SHARE = 0.12;
 /** Maximum number of lines at each end of a page that may be running titles. */
 const MARGIN_LINES_MAX = 3;
-/** Distance of baselines, in units of the font size, that separates a running title from the text. */
+/** Baseline distance, in multiples of the font size, that separates a running title from the text. */
 const GAP_RATIO = 1.8;
 const PAGES_MIN = 3;
-/** Pages with a running title where there are no more. */
+/** Number of pages with a running title that suffices if there are no more pages. */
 const FEW_PAGES = 2;
-/** Minimum share of pages, from the first to the last occurrence, with the running title. A book may alternate two. */
+/** Minimum share of pages with the running title between its first and last occurrence. A book may alternate two. */
 const DENSITY_MIN = 0.4;
 /** Maximum difference in height, in points, of lines at the same place on several pages. */
 const SAME_HEIGHT = 4;
 
 /**
- * Finds running titles and page numbers: lines at the same height in the margins of several pages, with the same text
- * except for numbers. On two pages, numbers count as text. It removes the lines and reports each running title once.
+ * Finder of running titles and page numbers: lines at the same height in the margins of several pages, with equal text
+ * except for numbers. On two pages, numbers count as text. It removes the lines, and reports each running title once.
  */
 export class PdfMargins {
   readonly #reported = new Set<string>();
 
   /**
-   * Divide the lines of a window of pages.
+   * Split the lines of a window of pages.
    * @param bodySize font size of the text: in larger lines, such as `Chapter 3`, numbers count as text
    */
   divide(

@@ -13,7 +13,7 @@ const SENTENCE_END = /[.!?…:;。！？]["'”’)\]]?$/;
 
 /**
  * Join lines to paragraphs. A paragraph ends where the vertical gap is wider than usual on the page, the font size
- * changes, the text moves to another column, a bullet follows, or an indented line follows one that ended early.
+ * changes, the text moves to another column, a bullet follows, or an indented line follows a line that ended early.
  */
 export function toParagraphs(lines: readonly PdfLine[], page: number): PdfParagraph[] {
   const pitch = typicalPitch(lines);
@@ -44,7 +44,7 @@ function startsParagraph(current: readonly PdfLine[], line: PdfLine, pitch: numb
   const first = current[0];
   if (previous === undefined || first === undefined) return true;
   const size = Math.max(previous.fontSize, line.fontSize);
-  // The rest of a divided word, in the next line or column.
+  // Rest of a split word, on the next line or in the next column.
   if (continuesWord(previous.text, line.text) && Math.abs(previous.fontSize - line.fontSize) <= size * 0.1)
     return false;
   if (Math.abs(previous.fontSize - line.fontSize) > size * 0.1) return true;
@@ -60,15 +60,15 @@ function startsParagraph(current: readonly PdfLine[], line: PdfLine, pitch: numb
   return indent > size * 0.8 && indent < size * 6 && (endedEarly || current.length > 1);
 }
 
-/** A word behind a hyphen that stands for the rest of another word: `pre- and post-war`. */
+/** Word after a hyphen that stands for the rest of another word: `pre- and post-war`. */
 const CONJUNCTION = /^(?:and|or|und|oder|bis|et|ou)(?=\s)/;
 
-/** Return true if a text ends with a hyphen inside a word, and the next one begins with the rest of the word. */
+/** Return true if a text ends with a hyphen within a word, and the next one starts with the rest of the word. */
 export function continuesWord(text: string, next: string): boolean {
   return /\p{Ll}[-\u2010\u00ad]$/u.test(text) && /^\p{Ll}/u.test(next) && !CONJUNCTION.test(next);
 }
 
-/** Return the median distance of baselines, in units of the font size. */
+/** Return the median baseline distance, in multiples of the font size. */
 function typicalPitch(lines: readonly PdfLine[]): number {
   const pitches: number[] = [];
   for (let i = 1; i < lines.length; i++) {
@@ -82,9 +82,9 @@ function typicalPitch(lines: readonly PdfLine[]): number {
 }
 
 /**
- * Join several lines to one text. A soft hyphen at a line end is always removed. A hard hyphen is removed between
- * several letters and a small one, and kept after a digit or a single letter (`24-hour`, `x-ray`) and before `and`.
- * Chinese and Japanese lines are joined without a blank, all others (including Korean) with one.
+ * Join several lines to one text. Always remove a soft hyphen at a line end. Remove a hard hyphen between several
+ * letters and a lowercase one, but keep it after a digit or a single letter (`24-hour`, `x-ray`) and before `and`. Join
+ * Chinese and Japanese lines without a blank, all others (including Korean) with one.
  */
 export function joinLines(lines: readonly string[]): string {
   let text = lines[0] ?? '';

@@ -6,7 +6,7 @@ import { PdfMargins, type PdfPageLines } from './pdf-margins.ts';
 import { continuesWord, joinLines, type PdfParagraph, toParagraphs } from './pdf-paragraphs.ts';
 
 /**
- * Converts the lines of a PDF to blocks, a window of pages at a time. It keeps one of each running title. It marks
+ * Converter of a PDF's lines to blocks, a window of pages at a time. It keeps each running title once, and marks
  * running titles and tables of contents as boilerplate.
  */
 export class PdfBlocks {
@@ -30,7 +30,7 @@ export class PdfBlocks {
     ];
   }
 
-  /** Divide a page into its paragraphs and tables of contents, in order. */
+  /** Split a page into its paragraphs and tables of contents, in order. */
   #partsOf({ page, lines }: PdfPageLines): Array<{ paragraphs: PdfParagraph[] } | { contents: BlockDraft }> {
     const contents = contentsLines(lines, this.#contentsPage === page - 1 && page > 1);
     if (contents.size === 0) return [{ paragraphs: toParagraphs(lines, page) }];
@@ -49,7 +49,7 @@ export class PdfBlocks {
   }
 }
 
-/** Move the rest of a word that a page divides to the page where the word begins. */
+/** Move the rest of a word that is split between pages to the page where it starts. */
 function joinDividedWords(paragraphs: readonly PdfParagraph[]): void {
   for (const [index, paragraph] of paragraphs.entries()) {
     const next = paragraphs[index + 1];

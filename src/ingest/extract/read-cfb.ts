@@ -5,8 +5,8 @@ import { readHwp } from './hwp/read-hwp.ts';
 import type { Reading, ReadResult } from './reader.ts';
 
 /**
- * Read the document in a compound file, which is a Hancom document or an encrypted office document ([MS-OFFCRYPTO]).
- * The error names the binary formats of older office programs, which are not read.
+ * Read the document in a compound file: a Hancom document or an encrypted office document ([MS-OFFCRYPTO]). The error
+ * names the binary formats of older office programs, which are not supported.
  * @throws ExtractError `encrypted`, `unsupported_type`, and errors of the document
  */
 export async function readCfb(bytes: Uint8Array, reading: Reading): Promise<ReadResult> {
@@ -20,7 +20,7 @@ export async function readCfb(bytes: Uint8Array, reading: Reading): Promise<Read
   );
 }
 
-/** Streams by which formats in compound files are recognised. */
+/** Streams that identify formats in compound files. */
 const STREAMS: ReadonlyArray<readonly [string, string]> = [
   ['WordDocument', 'doc'],
   ['Workbook', 'xls'],

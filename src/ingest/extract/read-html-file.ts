@@ -3,9 +3,7 @@ import { PackagePictures } from './office/package-pictures.ts';
 import { readHtmlPage } from './read-html.ts';
 import { type Reading, type ReadResult, resultOf } from './reader.ts';
 
-/**
- * Read an HTML file. Pictures inside a page without text are recognised; others are elsewhere, and nothing is fetched.
- */
+/** Read an HTML file. Recognise embedded pictures of a page without text. All others are elsewhere; fetch nothing. */
 export async function readHtmlFile(
   bytes: Uint8Array,
   { sink, images }: Reading,

@@ -7,7 +7,7 @@ import { findNavigation } from './html-navigation.ts';
 type Node = DefaultTreeAdapterTypes.ChildNode;
 type Element = DefaultTreeAdapterTypes.Element;
 
-/** Elements whose content is not text of the document. */
+/** Elements whose content isn't document text. */
 const DROPPED: ReadonlySet<string> = new Set(
   'script style noscript template nav iframe svg head object embed audio video canvas textarea select datalist'.split(
     ' ',
@@ -24,7 +24,7 @@ const BLOCK: ReadonlySet<string> = new Set(
 const HEADING = /^h[1-6]$/;
 /**
  * Elements that XHTML may write as `<title/>`, which HTML parses as a start tag. The second lookahead keeps the search
- * from trying every shorter name, which takes quadratic time.
+ * from trying every shorter name, which would take quadratic time.
  */
 const SELF_CLOSED =
   /<(?!(?:area|base|br|col|embed|hr|img|input|link|meta|source|track|wbr)\b)([a-zA-Z][\w:-]*)(?![\w:-])([^<>]*?)\/>/g;
@@ -48,7 +48,7 @@ export function readHtml(bytes: Uint8Array, declaredCharset: string | null, opti
   return readHtmlPage(bytes, declaredCharset, options).blocks;
 }
 
-/** Read the blocks of an HTML page, as `readHtml` does, and the addresses of its pictures in reading order. */
+/** Read the blocks of an HTML page like `readHtml`, and the URLs of its pictures in reading order. */
 export function readHtmlPage(
   bytes: Uint8Array,
   declaredCharset: string | null,
@@ -67,10 +67,10 @@ export function readHtmlPage(
 
 interface Survey {
   title: string | null;
-  /** Addresses of pictures, also of those in a drawing, which pages of scanned books have. */
+  /** URLs of pictures, including those in drawings, as used by scanned books. */
   readonly pictures: string[];
   hasH1: boolean;
-  /** Tables that only position other blocks. They are read as blocks, not as rows. */
+  /** Tables that only lay out other blocks, and are read as blocks instead of rows. */
   layoutTables: Set<Node>;
 }
 
@@ -98,13 +98,13 @@ function surveyTree(roots: readonly Node[]): Survey {
   return survey;
 }
 
-/** Return the address of a picture: of an HTML `img`, or of an SVG `image`. */
+/** Return a picture's URL: of an HTML `img` or an SVG `image`. */
 function pictureOf({ tagName, attrs }: Element): string | null {
   const name = tagName === 'img' ? 'src' : tagName === 'image' ? 'href' : null;
   return name === null ? null : (attrs.find((attribute) => attribute.name === name)?.value.trim() ?? null);
 }
 
-/** Entry on the stack below the children of an element. It marks their end. */
+/** Stack entry below an element's children that marks their end. */
 interface Leave {
   readonly leave: Element;
 }
@@ -118,7 +118,7 @@ class Walk {
   #preDepth = 0;
   readonly #lists: Array<{ ordered: boolean; next: number }> = [];
   #bullet: string | null = null;
-  /** Table that is read as rows. It contains no table, since a nested table makes it a layout table. */
+  /** Table being read as rows. It contains no table, since a nested table makes it a layout table. */
   #table: Element | null = null;
   #rows: string[] = [];
   #cells: string[] = [];
@@ -223,7 +223,7 @@ class Walk {
     this.#cells = [];
   }
 
-  /** Add a block. A heading in navigation does not head the text that follows. */
+  /** Add a block. A heading in navigation doesn't apply to the text that follows. */
   #push(block: BlockDraft): void {
     if (this.#navigationDepth === 0) this.blocks.push(block);
     else this.blocks.push({ ...block, kind: block.kind === 'heading' ? 'paragraph' : block.kind, boilerplate: true });

@@ -7,7 +7,7 @@ import { wrongSize } from './errors.ts';
 import { readText } from './read-text.ts';
 import { type BlockSink, type ReadResult, resultOf } from './reader.ts';
 
-/** Formats without a grammar of their own. They are read in bounded windows and without a child process. */
+/** Formats without a complex grammar, which are read in bounded windows and without a child process. */
 export type TextFormat = Extract<FileFormat & DocumentFormat, 'txt' | 'csv' | 'tsv' | 'json' | 'jsonl'>;
 
 const TEXT_FORMATS: ReadonlySet<FileFormat> = new Set<TextFormat>(['txt', 'csv', 'tsv', 'json', 'jsonl']);
@@ -17,8 +17,8 @@ export function isTextFormat(format: FileFormat): format is TextFormat {
 }
 
 /**
- * Read plain text, csv or json in this process, and wait for the sink between slices. csv and json are never held as
- * a whole.
+ * Read plain text, csv or json in this process, waiting for the sink between slices. csv and json are never held as a
+ * whole.
  * @throws ExtractError; errors of the source and of the sink
  */
 export async function readInWorker(

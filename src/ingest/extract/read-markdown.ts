@@ -33,7 +33,7 @@ interface ListState {
 function* blocksOf(tokens: readonly Token[]): Generator<BlockDraft> {
   const lists: ListState[] = [];
   let headingLevel = 0;
-  /** Bullet or number before the next paragraph of a list item; null once it is used. */
+  /** Bullet or number before the next paragraph of a list item; null once used. */
   let bullet: string | null = null;
   let rows: string[] = [];
   let cells: string[] | null = null;
@@ -143,7 +143,7 @@ function withoutTags(html: string): string {
     .replace(/\n\s+/g, '\n');
 }
 
-/** Find YAML between `---` lines at the very start, and the offset at which the document proper begins. */
+/** Find YAML between `---` lines at the very start, and the offset of the document proper. */
 function frontMatter(source: string): { content: string; end: number } | null {
   if (!source.startsWith('---\n')) return null;
   const match = /\n---[ \t]*(?:\n|$)/.exec(source.slice(0, FRONT_MATTER_CHARS_MAX));

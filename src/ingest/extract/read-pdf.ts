@@ -13,11 +13,11 @@ import type { BlockSink, ImageSink } from './reader.ts';
 /** Result of reading a PDF, without its text. */
 export interface PdfSummary {
   readonly pages: number;
-  /** Pages, from 1, that hold no text (scans, pictures). */
+  /** Pages, from 1, without text (scans, pictures). */
   readonly emptyPages: number[];
-  /** Pages, from 1, that could not be read. */
+  /** Pages, from 1, that couldn't be read. */
   readonly failedPages: number[];
-  /** Pages, from 1, with text whose fonts do not say which characters their glyphs are. It is left out. */
+  /** Pages, from 1, with text whose fonts don't tell which characters their glyphs represent. That text is omitted. */
   readonly unmappedPages: number[];
 }
 
@@ -25,25 +25,22 @@ export interface PdfOptions {
   readonly pagesMax: number;
   readonly textCharsMax: number;
   readonly cmapFolder: string | null;
-  /** Folder of image decoders; if null, fax, JBIG2 and JPEG 2000 images cannot be decoded. */
+  /** Folder of image decoders; null if fax, JBIG2 and JPEG 2000 images can't be decoded. */
   readonly wasmFolder: string | null;
-  /** Sink of pictures; if null, pages without text stay empty. */
+  /** Sink of pictures; null to leave pages without text empty. */
   readonly images: ImageSink | null;
 }
 
 /** Size of a window, in pages and characters. After each window, fonts and other shared resources are dropped. */
 const WINDOW_PAGES = 50;
 const WINDOW_CHARS = 1024 * 1024;
-/**
- * Maximum number of pixels of an image. A4 at 600 dots per inch has 35 million; decoding takes up to ten bytes per
- * pixel.
- */
+/** Maximum number of pixels per image. A4 at 600 dpi has 35 million; decoding takes up to ten bytes per pixel. */
 const IMAGE_PIXELS_MAX = 36_000_000;
 
 /**
- * Read the text of a PDF and pass it to `sink` a window of pages at a time, so that memory does not grow with the
- * number of pages. `data` is transferred (it is detached). Without `cmapFolder` the text of fonts in a predefined
- * East Asian encoding is lost.
+ * Read the text of a PDF and pass it to `sink` a window of pages at a time, so that memory doesn't grow with the number
+ * of pages. `data` is transferred (detached). Without `cmapFolder`, text in fonts with a predefined East Asian encoding
+ * is lost.
  * @throws ExtractError `encrypted` (a password is needed), `corrupt`, `too_large`
  */
 export async function readPdf(data: Uint8Array, sink: BlockSink, options: PdfOptions): Promise<PdfSummary> {
@@ -101,7 +98,7 @@ export async function readPdf(data: Uint8Array, sink: BlockSink, options: PdfOpt
     await flushWindow();
     await document.cleanup();
   }
-  // A page whose pictures could not be read may still have text.
+  // A page with unreadable pictures may still have text.
   if (failedPages.length === pages && !hasText && (unmappedPages.length === 0 || pictures === 0))
     throw unreadable(unmappedPages.length > 0);
   await flushWindow();
@@ -118,7 +115,7 @@ async function open(data: Uint8Array, { cmapFolder, wasmFolder }: PdfOptions): P
     useSystemFonts: false,
     useWorkerFetch: false,
     enableXfa: false,
-    // Pictures are decoded to plain pixels, and their number is limited.
+    // Pictures are decoded to plain pixels, in limited number.
     isOffscreenCanvasSupported: false,
     isImageDecoderSupported: false,
     maxImageSize: IMAGE_PIXELS_MAX,
@@ -140,13 +137,13 @@ function unreadable(isUnmapped: boolean): ExtractError {
 interface PageItems {
   readonly items: readonly PdfTextItem[];
   readonly box: PageBox;
-  /** True if text of the page is left out, since it is unknown. */
+  /** True if undecodable text of the page is omitted. */
   readonly isIncomplete: boolean;
-  /** True if the page has no known text. */
+  /** True if the page has no decodable text. */
   readonly isUnmapped: boolean;
 }
 
-/** Read the items of a page and its forms, upright, each once, in words. @throws ExtractError `too_large` */
+/** Read a page's items and forms: upright, without duplicates, in words. @throws ExtractError `too_large` */
 async function itemsOf(page: PdfPage, charsLeft: number): Promise<PageItems> {
   const [left = 0, bottom = 0, right = 0, top = 0] = page.view;
   const own = await textOf(page, charsLeft);
@@ -157,7 +154,7 @@ async function itemsOf(page: PdfPage, charsLeft: number): Promise<PageItems> {
   return { ...upright, isIncomplete, isUnmapped };
 }
 
-/** @throws ExtractError `too_large` past `charsLeft` */
+/** @throws ExtractError `too_large` beyond `charsLeft` */
 async function textOf(page: PdfPage, charsLeft: number): Promise<PdfTextItem[]> {
   const items: PdfTextItem[] = [];
   let chars = 0;

@@ -3,7 +3,7 @@ import { ExtractError } from './errors.ts';
 import type { DocumentImage, ImageTexts } from './image-texts.ts';
 import { collectBytes, ofSize } from './read-in-worker.ts';
 
-/** Yield the pages of a TIFF file, from 1. Any other picture is one page. */
+/** Yield the pages of a TIFF file, from 1. Any other picture is a single page. */
 export function* pagesOfPicture(file: Uint8Array<ArrayBuffer>, pagesMax: number): Generator<DocumentImage> {
   let page = 1;
   if (!isTiff(file)) yield { file, page };
@@ -11,8 +11,8 @@ export function* pagesOfPicture(file: Uint8Array<ArrayBuffer>, pagesMax: number)
 }
 
 /**
- * Read the text of a picture file. A TIFF file may have several pages. This process decodes nothing of it.
- * @throws ExtractError if no page can be read, with the category of the first error; errors of the source
+ * Read the text of a picture file. A TIFF file may have several pages. Don't decode any of it in this process.
+ * @throws ExtractError if no page is readable, with the category of the first error; errors of the source
  */
 export async function readPicture(
   picture: { source: AsyncIterable<Uint8Array>; sizeBytes: number; pagesMax: number },

@@ -1,11 +1,11 @@
 import type { BlockDraft } from './blocks.ts';
 
-/** Convert newlines of every system to `\n`, and a form feed, which ends a page, to the end of a paragraph. */
+/** Convert the newlines of every system to `\n`, and a form feed, which ends a page, to a paragraph end. */
 export function normalizeNewlines(text: string): string {
   return text.replace(/\r\n?|\u2028|\u2029/g, '\n').replaceAll('\f', '\n\n');
 }
 
-/** Yield the paragraphs of plain text, which are separated by blank lines, in one pass. Line breaks are kept. */
+/** Yield the paragraphs of plain text, separated by blank lines, in one pass. Keep line breaks. */
 export function* readText(text: string): Generator<BlockDraft> {
   const source = normalizeNewlines(text);
   let start = -1;

@@ -23,8 +23,7 @@ const READERS: ReadonlyArray<readonly [RegExp, (zip: Zip, mainPart: string, read
 const ODF = /^application\/vnd\.oasis\.opendocument\.(text|spreadsheet|presentation)(-template|-master)?$/;
 
 /**
- * Read the document in a zip archive. Entries of the archive give its format: `mimetype`, or the content type of the
- * main part.
+ * Read the document in a zip archive. Its format is given by the entry `mimetype` or the content type of the main part.
  * @throws ExtractError `unsupported_type` if the format is not supported; errors of the document
  */
 export async function readZip(bytes: Uint8Array, reading: Reading): Promise<ReadResult> {
@@ -55,7 +54,7 @@ async function readOfficeOpenXml(zip: Zip, reading: Reading): Promise<ReadResult
   if (kinds.some((kind) => OTHER_MAIN_PARTS.test(kind)) && !kinds.includes('officeDocument'))
     throw unsupported(zip, '');
   const mainPart = await readMainPart(zip);
-  // If only the extension gives the type, the conventional folder decides.
+  // If only the extension tells the type, use the conventional folder.
   const type = (await readContentTypes(zip)).get(mainPart) ?? mainPart;
   const reader = READERS.find(([pattern]) => pattern.test(type))?.[1];
   if (reader === undefined) throw unsupported(zip, type);
@@ -64,7 +63,7 @@ async function readOfficeOpenXml(zip: Zip, reading: Reading): Promise<ReadResult
 
 const OTHER_MAIN_PARTS = /^(?:document|fixedrepresentation|manifest|3dmodel)$/;
 
-/** Types and entries by which other formats in zip archives are recognised. */
+/** Types and entries that identify other formats in zip archives. */
 const OTHERS: ReadonlyArray<readonly [RegExp, string]> = [
   [/ms-excel\.sheet\.binary/, 'xlsb'],
   [/ms-visio|^visio\/document\.xml$/, 'vsdx'],
@@ -80,7 +79,7 @@ const OTHERS: ReadonlyArray<readonly [RegExp, string]> = [
   [/^META-INF\/MANIFEST\.MF$/, 'jar'],
 ];
 
-/** Name the format of an archive by its type or by its entries; otherwise it is a plain archive. */
+/** Name an archive's format by its type or its entries; otherwise it is a plain archive. */
 function unsupported(zip: Zip, type: string): ExtractError {
   const names = [type, ...zip.names()];
   const extension = OTHERS.find(([pattern]) => names.some((name) => pattern.test(name)))?.[1] ?? 'zip';

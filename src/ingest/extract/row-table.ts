@@ -1,22 +1,22 @@
 import type { BlockDraft } from './blocks.ts';
 import { wholeCharacters } from './whole-characters.ts';
 
-/** Size above which a table is divided into several blocks. */
+/** Size above which a table is split into several blocks. */
 const BLOCK_CHARS = 16 * 1024;
 const HEADER_CHARS_MAX = 800;
 const HEADER_CELL_CHARS_MAX = 64;
-/** Maximum number of title rows, each with one filled cell, above the column names. */
+/** Maximum number of title rows above the column names, each with one non-empty cell. */
 const TITLE_ROWS_MAX = 4;
 const CELL_CHARS_MAX = 64 * 1024;
 
 /**
- * Builds a table row by row. A small table becomes one block with one line per row (`a | b | c`), a large one becomes
+ * Builder of a table, row by row. A small table becomes one block with one line per row (`a | b | c`), a large one
  * several. If the first row with several cells names the columns, it is the `header` of every block, so that every
  * chunk of the table can have the column names.
  */
 export class RowTable {
   readonly #add: (block: BlockDraft) => void;
-  /** Column names; undefined if the table has none, null until that is known. */
+  /** Column names; undefined if the table has none, null until known. */
   #header: string | undefined | null = null;
   #titleRows = 0;
   #lines: string[] = [];
@@ -56,7 +56,7 @@ export class RowTable {
   }
 }
 
-/** Reduce a cell to one line. An extremely long cell is cut into several lines, so that windows stay small. */
+/** Reduce a cell to one line. Split an extremely long cell into several lines, so that windows stay small. */
 function tidyCell(cell: string): string {
   const text = /\s\s|[^\S ]/.test(cell) ? cell.replace(/\s+/g, ' ').trim() : cell.trim();
   if (text.length <= CELL_CHARS_MAX) return text;

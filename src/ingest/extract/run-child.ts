@@ -11,7 +11,7 @@ import type { ReadResult } from './reader.ts';
 import { type Child, startChild } from './start-child.ts';
 
 export interface ChildResult extends ReadResult {
-  /** Largest resident memory; null if the system does not report it (`/proc` is Linux only). */
+  /** Peak resident memory; null if the system doesn't report it (`/proc` is Linux only). */
   readonly peakMemoryBytes: number | null;
 }
 
@@ -21,19 +21,19 @@ type LastLine = Exclude<ChildLine, PartLine>;
 
 type RunLimits = Pick<ExtractLimits, 'deadlineMs' | 'imagesMs' | 'memoryBytesMax' | 'outputBytesMax'>;
 
-/** Additional processor time for each picture of the document. */
+/** Additional processor time per picture of the document. */
 const IMAGE_MS = 5_000;
 const MEMORY_POLL_MS = 100;
 const STDERR_CHARS_MAX = 4096;
 
 /**
- * Read one document in a separate process and pass its blocks to `onBlocks`. While `onBlocks` is pending, reading
- * pauses.
+ * Read one document in a separate process, and pass its blocks to `onBlocks`. Reading pauses while `onBlocks` is
+ * pending.
  *
  * The process has almost no privileges (see start-child.ts). It is killed past its processor time, without progress,
  * past `memoryBytesMax` (heap limit by V8, data limit by the kernel, resident size by polling), past `outputBytesMax`,
  * and when `signal` aborts. It exits by itself when this process dies. It has exited when the promise settles.
- * @param source the file, of exactly `task.sizeBytes` bytes; its errors are rethrown unchanged
+ * @param source file of exactly `task.sizeBytes` bytes; its errors are rethrown unchanged
  * @throws ExtractError for errors of the document or the child; the signal's reason when aborted; errors of `onBlocks`
  */
 export async function runChild(
@@ -42,7 +42,7 @@ export async function runChild(
   options: {
     limits: RunLimits;
     signal?: AbortSignal | undefined;
-    /** Pool of processes; without it, a process is started for this document. */
+    /** Pool of processes; if absent, a process is started for this document. */
     children?: ChildPool | undefined;
     onBlocks: (blocks: BlockDraft[]) => void | Promise<void>;
     /** Called for each picture, in base64, in order among the blocks, if the task asks for pictures. */
@@ -64,7 +64,7 @@ export async function runChild(
 
   const onAbort = () => kill(signal?.reason);
   signal?.addEventListener('abort', onAbort, { once: true });
-  if (signal?.aborted) onAbort(); // while the child was started
+  if (signal?.aborted) onAbort(); // aborted while the child was starting
   let isSent = false;
   const hangMs = limits.deadlineMs * HANG_FACTOR;
   const watch = new WorkWatch(child.pid, { cpuMs: limits.deadlineMs, hangMs }, (over) => {
@@ -78,7 +78,7 @@ export async function runChild(
       imageExtensionMs -= grantMs;
       watch.extend(grantMs);
     }
-    // The time of the callbacks is not reading time.
+    // The time of the callbacks isn't reading time.
     return watch.pause(Promise.resolve(line.type === 'blocks' ? onBlocks(line.blocks) : onImage(line)));
   };
   const memory = watchMemory(child, limits.memoryBytesMax, kill);
@@ -86,7 +86,7 @@ export async function runChild(
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
     if (stderr.length < STDERR_CHARS_MAX) stderr += text.slice(0, STDERR_CHARS_MAX - stderr.length);
   });
-  child.stdin.on('error', () => {}); // The child died before it read everything; its exit status is evaluated below.
+  child.stdin.on('error', () => {}); // The child died before reading everything; its exit status is evaluated below.
   try {
     const sending = sendFile(child, task, source, { closed, onSent: () => watch.progressed() }).then(() => {
       isSent = true;
@@ -127,7 +127,7 @@ function exitOf(child: Child, kill: (reason: unknown) => void): Promise<Exit> {
 }
 
 /**
- * Write task and file to the child with backpressure. Leave stdin open so that the child notices when this process
+ * Write task and file to the child with backpressure. Leave stdin open, so that the child notices when this process
  * dies.
  */
 async function sendFile(
@@ -150,8 +150,8 @@ async function sendFile(
 }
 
 /**
- * Read the lines of the child's stdout and wait for `take` after each. Return the last line, `done` or `failed`, or
- * null if there is none. Images do not count as text; their number is limited.
+ * Read the lines of the child's stdout, waiting for `take` after each. Return the last line, `done` or `failed`, or
+ * null if there is none. Images don't count as text; their number is limited.
  */
 async function collect(
   stdout: Readable,
@@ -182,7 +182,7 @@ async function collect(
   return last;
 }
 
-/** Parse and validate a line, since a child that its document has compromised could print anything. */
+/** Parse and validate a line, since a child compromised by its document could print anything. */
 function parseLine(line: Buffer): ChildLine {
   try {
     return ChildLine.parse(JSON.parse(line.toString('utf8')));
@@ -195,7 +195,7 @@ function parseLine(line: Buffer): ChildLine {
   }
 }
 
-/** Kill a child whose resident memory ever exceeded the limit. VmHWM is the peak, also between two polls. */
+/** Kill a child whose resident memory ever exceeded the limit. VmHWM is the peak, including between polls. */
 function watchMemory(
   child: Child,
   bytesMax: number,
@@ -214,9 +214,9 @@ function watchMemory(
   return { peak: () => peak, stop: () => clearInterval(timer) };
 }
 
-/** Create the error for a child that exited without a last line. */
+/** Create the error for a child that exited without a final line. */
 function toExitError(code: number | null, exitSignal: NodeJS.Signals | null, stderr: string): ExtractError {
-  // V8 aborts when the heap or the data limit is reached. The kernel kills when the host runs out of memory.
+  // V8 aborts at the heap or data limit. The kernel kills when the host runs out of memory.
   if (exitSignal === 'SIGABRT' || exitSignal === 'SIGTRAP' || exitSignal === 'SIGILL' || exitSignal === 'SIGKILL') {
     return outOfMemory(stderr);
   }

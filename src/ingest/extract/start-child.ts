@@ -13,15 +13,15 @@ export type ChildLimits = Pick<ExtractLimits, 'deadlineMs' | 'memoryBytesMax'>;
 
 const HERE = dirname(fileURLToPath(import.meta.url));
 const MIB = 1024 * 1024;
-/** Processor time for the pictures of a scanned book, in addition to the time for its text. */
+/** Processor time for the pictures of a scanned book, in addition to its text. */
 const IMAGES_CPU_SECONDS = 600;
-/** Part of the memory limit that is not for the JavaScript heap: the program itself and array buffers. */
+/** Part of the memory limit reserved outside the JavaScript heap: the program itself and array buffers. */
 const OFF_HEAP_BYTES = 128 * MIB;
 
 /**
  * Start a process that waits for a task on stdin and may read no files except its own code.
- * @param preload format whose code the process loads while it waits; it can read any other format as well
- * @throws ExtractError `internal` if the process cannot be started
+ * @param preload format whose code the process loads while waiting; it can still read any other format
+ * @throws ExtractError `internal` if the process can't be started
  */
 export async function startChild(limits: ChildLimits, preload: ChildFormat): Promise<Child> {
   const { paths, cmapFolder, wasmFolder } = readable();
@@ -62,9 +62,7 @@ const READER_PACKAGES = [
   'yauzl',
 ];
 
-/**
- * List the paths of the child's code: this folder and the packages of the readers, not the rest of the installation.
- */
+/** List the paths of the child's code: this folder and the readers' packages, not the rest of the installation. */
 function readable(): Readables {
   if (readables !== null) return readables;
   const packages = new Set<string>();
@@ -79,7 +77,7 @@ function readable(): Readables {
   return readables;
 }
 
-/** Add the folders of a package and of all its dependencies. */
+/** Add the folders of a package and all its dependencies. */
 function addPackage(name: string, base: string, folders: Set<string>): void {
   const folder = requiredPackage(name, base);
   if (folders.has(folder)) return;

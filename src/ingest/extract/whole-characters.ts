@@ -1,10 +1,10 @@
 let graphemes: Intl.Segmenter | null = null;
-/** Code units around a position that decide whether it divides a cluster. */
+/** Number of code units around a position that decide whether it splits a cluster. */
 const CONTEXT_CHARS = 64;
 
 /**
- * Return the last position up to `index`, and behind `from`, at which no character as a reader sees it is divided. The
- * readers have this function of their own, since their process can load no code beyond this folder.
+ * Return the last position up to `index`, and after `from`, that doesn't split a grapheme. The readers have their own
+ * version of this function, since their process can't load code outside this folder.
  */
 export function wholeCharacters(text: string, index: number, from: number): number {
   if (index >= text.length) return text.length;

@@ -3,9 +3,9 @@ import { type BlockDraft, TextAssembler, type TextWindow } from './blocks.ts';
 import type { Deadline } from './deadline.ts';
 import type { BlockSink } from './reader.ts';
 
-/** Size of a window in characters. A window may be somewhat larger. */
+/** Size of a window in characters. A window may be slightly larger. */
 export const WINDOW_CHARS = 1024 * 1024;
-/** Characters between two yields to the event loop. After each yield, deadline and signal are checked. */
+/** Characters between yields to the event loop. Deadline and signal are checked after each yield. */
 const YIELD_CHARS = 256 * 1024;
 
 export interface WindowOptions {
@@ -16,11 +16,11 @@ export interface WindowOptions {
   readonly signal: AbortSignal | undefined;
 }
 
-/** Sink that collects the blocks of a document into windows and passes them on one at a time. */
+/** Sink that collects a document's blocks into windows and passes them on one at a time. */
 export class WindowSink implements BlockSink {
   readonly #assembler: TextAssembler;
   readonly #options: WindowOptions;
-  /** Deadline that is checked while the document is read in this process; null otherwise. */
+  /** Deadline to check while the document is read in this process; otherwise null. */
   #clock: { deadline: Deadline; tooSlow: () => Error } | null = null;
   #charsSinceYield = 0;
   #windows = 0;
@@ -30,12 +30,12 @@ export class WindowSink implements BlockSink {
     this.#assembler = new TextAssembler(options);
   }
 
-  /** Make `flush` throw once the deadline is over, and pause the deadline while windows are processed. */
+  /** Make `flush` throw once the deadline has passed, and pause the deadline while windows are processed. */
   watch(deadline: Deadline, tooSlow: () => Error): void {
     this.#clock = { deadline, tooSlow };
   }
 
-  /** @throws ExtractError `too_large` past a bound */
+  /** @throws ExtractError `too_large` beyond a limit */
   add(block: BlockDraft): void {
     this.#assembler.add(block);
     // Every block has a cost, even an empty one.
@@ -43,7 +43,7 @@ export class WindowSink implements BlockSink {
   }
 
   /**
-   * Pass a complete window on, and yield to the event loop from time to time.
+   * Pass on a complete window, and occasionally yield to the event loop.
    * @throws the signal's reason; errors of `take`
    */
   async flush(): Promise<void> {
@@ -55,7 +55,7 @@ export class WindowSink implements BlockSink {
     if (this.#clock?.deadline.isOver) throw this.#clock.tooSlow();
   }
 
-  /** Pass the last window on. The only window of a document without text is empty. */
+  /** Pass on the last window. For a document without text, it is an empty one. */
   async finish(): Promise<void> {
     if (this.#windows === 0 || !this.#assembler.isEmpty) await this.#passWindow();
   }

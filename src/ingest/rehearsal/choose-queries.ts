@@ -9,11 +9,11 @@ import { isPunctuation } from '../../search/prepare-query.ts';
 import { QUERIES_MAX, type RehearsalBody } from './schema.ts';
 
 /**
- * Return the queries of a request. Without any, return the judged queries of the bucket, then those of the search log
- * that were asked most. A query that is not judged has no relevant documents.
+ * Return the queries of a request; by default, the bucket's judged queries, then the most frequent ones in the search
+ * log. A query without judgements has no relevant documents.
  *
  * @throws AppError `scope_missing` (403): the caller may not read the log; `invalid_request` (400): it has no queries,
- *   or a given one has no word
+ *   or a given one contains no word
  */
 export async function chooseQueries(
   { sql, logSettings }: { readonly sql: Sql; readonly logSettings: SearchLogSettings },

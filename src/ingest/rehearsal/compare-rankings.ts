@@ -10,10 +10,10 @@ const DEPTH = 60;
 const CUT = 10;
 const SHOWN = 5;
 
-/** Vectors of one model: of a query, and of the chunks of the sample in their order. */
+/** Vectors of one model: of a query, and of the sampled chunks in order. */
 export interface Side {
   readonly kind: 'lexical' | 'semantic';
-  /** Weights of the legs that were tuned for the model; null for those of its kind. */
+  /** Leg weights tuned for the model; null for those of its kind. */
   readonly weights: LegWeights | null;
   readonly query: Float32Array;
   readonly vectors: readonly Float32Array[];
@@ -28,7 +28,7 @@ export interface ComparedRankings {
   readonly after: Side;
 }
 
-/** Compare how two models rank the chunks of a sample for a query. */
+/** Compare how two models rank the sampled chunks for a query. */
 export function compareRankings({ query, relevant }: JudgedQuery, compared: ComparedRankings): RehearsedQuery {
   const { chunks } = compared;
   const byId = new Map(chunks.map((chunk) => [chunk.id, chunk]));
@@ -64,12 +64,12 @@ export function compareRankings({ query, relevant }: JudgedQuery, compared: Comp
   };
 }
 
-/** Name of a document as the judgements use it: its file name or its id. */
+/** Return the name that the judgements use for a document: its file name or its id. */
 function nameOf({ documentId, fileName }: SampledChunk, relevant: ReadonlyMap<string, number>): string {
   return relevant.has(fileName) ? fileName : documentId;
 }
 
-/** Measure the ten best chunks of the present model. A chunk that the other model lost counts as below all others. */
+/** Measure the current model's ten best chunks. A chunk that the other model lost counts as ranked last. */
 function measureMoves(before: readonly string[], after: readonly string[]) {
   const best = before.slice(0, CUT);
   const bestAfter = new Set(after.slice(0, CUT));
@@ -85,7 +85,7 @@ function measureMoves(before: readonly string[], after: readonly string[]) {
   };
 }
 
-/** Rank the chunks of a sample as a search would. Return their ids, best first. */
+/** Rank the sampled chunks like a search. Return their ids, best first. */
 function rankChunks({ chunks, keyword, mode }: ComparedRankings, side: Side): string[] {
   const vector = chunks
     .map(({ id }, at): LegHit => ({ id, score: dot(side.query, side.vectors[at] as Float32Array) }))

@@ -5,9 +5,9 @@ import { RequestWindow } from '../reindex/request-window.ts';
 
 const TEXTS_PER_REQUEST = 64;
 
-/** Vectors of texts, and what they cost. */
+/** Vectors of texts, with their cost. */
 export interface EmbeddedSample {
-  /** Vectors of unit length, in the order of the texts: Float32Array [INDEX_DIMENSIONS] each. */
+  /** Unit vectors in the order of the texts: Float32Array [INDEX_DIMENSIONS] each. */
   readonly vectors: readonly Float32Array[];
   readonly kind: 'lexical' | 'semantic';
   readonly tokens: number;
@@ -16,17 +16,17 @@ export interface EmbeddedSample {
 
 interface Request extends Pick<EmbedRequest, 'orgId' | 'charge' | 'taskType' | 'isBulk'> {
   readonly texts: readonly string[];
-  /** Model that embeds them; undefined for the one that embeds queries of the index. */
+  /** Embedding model; undefined for the one that embeds queries of the index. */
   readonly model?: string;
-  /** Origin of the vectors that these are compared with. */
+  /** Origin of the vectors to compare these with. */
   readonly origin: VectorOrigin;
 }
 
 /**
- * Embed texts as an index does, in concurrent requests. If one fails, wait until the others have ended.
+ * Embed texts like an index does, in concurrent requests. If one fails, wait until the others have ended.
  *
- * @param options.onProgress called with the number of texts done
- * @throws AppError those of the embedder; the signal's reason
+ * @param options.onProgress called with the number of embedded texts
+ * @throws AppError those of the embedder; the reason of the signal
  */
 export async function embedTexts(
   embedder: Embedder,

@@ -26,7 +26,7 @@ export interface RehearsalContext extends ReembedContext {
   readonly logSettings: SearchLogSettings;
 }
 
-/** Make the context of rehearsals from the parts of an installation. */
+/** Build the context of rehearsals from the parts of an installation. */
 export function rehearsalContext(parts: {
   readonly ingest: Pick<Ingest, 'reembed' | 'reindex'>;
   readonly search: SearchContext;
@@ -36,28 +36,28 @@ export function rehearsalContext(parts: {
   return { ...ingest.reembed, embedder: ingest.reindex.embedder, search, logSettings: config.search.log };
 }
 
-/** Chunks per leg that a search fuses, and those of each query that the sample must have. */
+/** Number of chunks per leg that a search fuses, and that the sample must contain for each query. */
 const DEPTH = 60;
 const FOUND_OF_LEG = 10;
-/** Mean characters of a token, to estimate the tokens of queries. */
+/** Mean characters per token, for estimating the tokens of queries. */
 const CHARS_PER_TOKEN = 4;
 const FLOAT_BYTES = 4;
 const HALF_BYTES = 2;
 
 interface Options {
   readonly signal: AbortSignal;
-  /** Called with the number of chunks that the candidate has embedded. */
+  /** Called with the number of chunks embedded by the candidate. */
   readonly onProgress?: (done: number) => void;
 }
 
 /**
- * Compare a candidate with the present model of a bucket before the bucket moves: embed a sample of its chunks and
- * some queries with the candidate, and rank the sample by both models. The texts are metered, and the audit log has an
- * entry, since they go to the vendor of the candidate; nothing else is written.
+ * Compare a candidate model with a bucket's current model before moving the bucket: embed a sample of its chunks and
+ * some queries with the candidate, and rank the sample with both models. The texts are metered, and the audit log gets
+ * an entry, since they go to the candidate's vendor. Write nothing else.
  *
  * @throws AppError those of `planReembed`, of `chooseQueries` and of the embedder; `scope_missing`, `out_of_reach`
  *   (403): a document is hidden from the caller; `same_model` (409); `not_comparable` (409): no model of the
- *   installation embeds queries for the present vectors; the signal's reason
+ *   installation embeds queries for the current vectors; the reason of the signal
  */
 export async function rehearseSwitch(
   context: RehearsalContext,
@@ -94,7 +94,7 @@ export async function rehearseSwitch(
   return compare(context, caller, { plan, request, queries, legs, sample }, options);
 }
 
-/** Estimate what a rehearsal costs, from the mean length of a chunk. */
+/** Estimate the cost of a rehearsal from the mean chunk length. */
 async function estimate(
   context: RehearsalContext,
   { orgId }: Caller,
@@ -201,13 +201,13 @@ function describeRequest(plan: ReembedPlan, { mode, dry_run }: RehearsalBody, qu
   };
 }
 
-/** Estimate the move of the whole bucket. @param secondsPerText null if it was not measured */
+/** Estimate moving the entire bucket. @param secondsPerText null if not measured */
 function wholeBucket({ backends }: RehearsalContext, plan: ReembedPlan, secondsPerText: number | null) {
   const { documents, chunks, texts, tokens, estimated_cost } = describePlan(plan, null, true);
   const natives = backends
     .indexModelsOf(plan.model)
     .models.map(({ kind, nativeDimension }) => (kind === 'lexical' ? 0 : nativeDimension * HALF_BYTES));
-  // The index and the stored chunks each have the vectors of the index; the stored chunks also have native ones.
+  // The index and the stored chunks each hold the index vectors. The stored chunks also hold native ones.
   const bytesOfChunk = 2 * INDEX_DIMENSIONS * FLOAT_BYTES + Math.max(...natives);
   return {
     documents,
@@ -220,7 +220,7 @@ function wholeBucket({ backends }: RehearsalContext, plan: ReembedPlan, secondsP
   };
 }
 
-/** Chunks that searches of a query find now. */
+/** Chunks that searches currently find for a query. */
 interface FoundNow {
   readonly keyword: readonly LegHit[];
   /** Best chunks of both legs with their documents, best first. */
@@ -260,7 +260,7 @@ async function searchNow(
   return found;
 }
 
-/** List the chunks that the sample must have, with their documents: the best of each query first. */
+/** List the chunks that the sample must contain, with their documents: the best of each query first. */
 function chunksToFind(legs: readonly FoundNow[]): Map<string, string> {
   const found = new Map<string, string>();
   for (let at = 0; at < 2 * FOUND_OF_LEG; at++) {

@@ -3,7 +3,7 @@ import { visibleTo } from '../../documents/visibility.ts';
 import type { Sql } from '../../platform/postgres.ts';
 import { isSearched } from '../../search/documents/document-store.ts';
 
-/** Document whose chunks a sample may take, with the place of its stored chunks. */
+/** Document that a sample may take chunks from, with the location of its stored chunks. */
 export interface SampledDocument {
   readonly id: string;
   readonly fileName: string;
@@ -11,7 +11,7 @@ export interface SampledDocument {
   readonly chunks: number;
 }
 
-/** Count the documents of a bucket that the caller may see and that have vectors of a latent space without text. */
+/** Count a bucket's documents that the caller may see and that have vectors in a latent space but no text. */
 export async function countWithoutText(
   sql: Sql,
   caller: Caller,
@@ -26,12 +26,12 @@ export async function countWithoutText(
 }
 
 /**
- * Choose documents of a bucket that the caller may see and that have text, and vectors of a latent space: the named
- * ones first, then others, spread evenly and the same each time, since they follow a hash of their ids.
+ * Choose documents of a bucket that the caller may see and that have text and vectors in a latent space: the named ones
+ * first, then others. Ordering by a hash of the id makes the choice evenly spread and repeatable.
  *
- * @param options.ids ids of documents to begin with
- * @param options.names ids or file names of more of them
- * @param options.chunksMax chunks of all documents together; the last document may exceed it
+ * @param options.ids ids of documents to start with
+ * @param options.names ids or file names of further ones
+ * @param options.chunksMax total number of chunks; the last document may exceed it
  */
 export async function chooseDocuments(
   sql: Sql,

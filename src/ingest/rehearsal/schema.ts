@@ -58,7 +58,7 @@ export const RehearsedQuery = z.object({
 });
 export type RehearsedQuery = z.output<typeof RehearsedQuery>;
 
-/** Reply of `POST /v1/buckets/{bucket}/rehearsals`. */
+/** Response of `POST /v1/buckets/{bucket}/rehearsals`. */
 export const Rehearsal = z
   .object({
     bucket_id: z.string(),

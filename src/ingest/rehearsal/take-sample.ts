@@ -9,9 +9,9 @@ import { readArtifactParts } from '../artifact-store.ts';
 import { embedTextOf, shownTextOf } from '../prepare-chunks.ts';
 import { chooseDocuments, countWithoutText, type SampledDocument } from './sample-store.ts';
 
-/** Chunks of a judged document that a sample takes at most. */
+/** Maximum number of sampled chunks per judged document. */
 const OF_JUDGED_MAX = 50;
-/** Stored chunks to read for each chunk of the sample, so that a sample of long documents is of several. */
+/** Stored chunks to read per sampled chunk, so that even a sample of long documents covers several. */
 const READ_FACTOR = 10;
 const SHOWN_CHARS = 240;
 
@@ -19,11 +19,11 @@ export interface SampledChunk {
   readonly id: string;
   readonly documentId: string;
   readonly fileName: string;
-  /** Text that the model reads. */
+  /** Text that the model embeds. */
   readonly embedText: string;
-  /** Start of the text that a search shows. */
+  /** Start of the text shown in results. */
   readonly shown: string;
-  /** Vector of the present model: Float32Array [INDEX_DIMENSIONS], of unit length. */
+  /** Vector of the current model: Float32Array [INDEX_DIMENSIONS], of unit length. */
   readonly vector: Float32Array;
 }
 
@@ -35,18 +35,18 @@ export interface Sample {
 
 export interface SampleRequest {
   readonly bucketId: string;
-  /** Latent space of the present vectors. */
+  /** Latent space of the current vectors. */
   readonly space: string;
   readonly size: number;
-  /** Chunks that searches find now, most important first, with their documents. They come first. */
+  /** Chunks that searches currently find, most important first, with their documents. They are sampled first. */
   readonly found: ReadonlyMap<string, string>;
-  /** Ids or file names of the judged documents. Chunks of each come next. */
+  /** Ids or file names of the judged documents, whose chunks are sampled next. */
   readonly judged: ReadonlySet<string>;
 }
 
 /**
- * Take a sample of the chunks that the caller may see: those that searches find now, chunks of the judged documents,
- * and others, spread evenly. Nothing is written.
+ * Sample the chunks that the caller may see: those that searches currently find, chunks of the judged documents, and
+ * others, evenly spread. Write nothing.
  *
  * @throws AppError `index_empty` (409); the errors of the storage
  */
@@ -128,7 +128,7 @@ interface PickOptions extends Pick<SampleRequest, 'found' | 'judged' | 'size'> {
   readonly share: number;
 }
 
-/** Chunks that were picked so far, by their importance. */
+/** Picked chunks, by importance. */
 class Picked {
   readonly #options: PickOptions;
   readonly #found: SampledChunk[] = [];
@@ -140,7 +140,7 @@ class Picked {
     this.#options = options;
   }
 
-  /** Number of chunks that searches find now. */
+  /** Number of picked chunks that searches currently find. */
   get found(): number {
     return this.#found.length;
   }

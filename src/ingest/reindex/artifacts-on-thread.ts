@@ -3,13 +3,13 @@ import { ownBuffersOf, type Threads, transferResult } from '../../platform/threa
 import { type ChunkArtifact, decodeArtifact, encodeArtifact } from '../artifact.ts';
 import { analyseKept } from '../prepare-chunks.ts';
 
-/** Stored artifact with the analysed text of each of its chunks. */
+/** Stored artifact, with the analysed text of each chunk. */
 export interface AnalysedArtifact {
   readonly artifact: ChunkArtifact;
   readonly tokens: readonly string[];
 }
 
-/** Stored artifact; `tokens` is null if its chunks were not to be analysed. */
+/** Stored artifact; `tokens` is null if its chunks need no analysis. */
 interface DecodedArtifact {
   readonly artifact: ChunkArtifact;
   readonly tokens: readonly string[] | null;
@@ -19,14 +19,14 @@ interface StoredBytes {
   readonly bytes: Uint8Array;
   /** False to omit the vectors from the result. */
   readonly withVectors: boolean;
-  /** True if the analysed texts of the chunks are known. */
+  /** True if the analysed texts of the chunks are already known. */
   readonly isAnalysed: boolean;
 }
 
 /**
  * Decode artifacts and analyse their chunks on a worker thread.
- * @param stored must not be used afterwards: the bytes are moved to the thread
- * @returns null in place of an artifact that is damaged or in several parts
+ * @param stored unusable afterwards: its bytes are transferred to the thread
+ * @returns null for an artifact that is damaged or has several parts
  */
 export function decodeAllOnThread(
   threads: Threads,
@@ -55,11 +55,11 @@ function decodeOrNull(bytes: Uint8Array, withVectors: boolean): ChunkArtifact | 
   try {
     return decodeArtifact(bytes, { withVectors });
   } catch {
-    return null; // The caller reads it again, and then gets the reason.
+    return null; // The caller reads it again, which yields the reason.
   }
 }
 
-/** Artifacts as they are stored, with the vectors that were lent for encoding. */
+/** Encoded artifacts, with the vectors that were lent for encoding. */
 interface EncodedArtifacts {
   readonly encoded: readonly Uint8Array[];
   readonly vectors: readonly Float32Array[];
@@ -67,7 +67,7 @@ interface EncodedArtifacts {
 
 /**
  * Encode artifacts on a worker thread.
- * @param artifacts their vectors must not be used afterwards: they are moved to the thread, which returns all but the
+ * @param artifacts their vectors are unusable afterwards: they are transferred to the thread, which returns all but the
  *   native ones
  */
 export function encodeAllOnThread(

@@ -10,15 +10,15 @@ import type { Sql } from '../../platform/postgres.ts';
 import { DEFERRED, REINDEX } from './reembed-job.ts';
 import { type DeferredBucket, selectDeferredBuckets } from './store.ts';
 
-/** Lower priority than uploads and edits, so that documents are found by their words first. */
+/** Lower priority than uploads and edits, so that keyword search finds documents first. */
 const PRIORITY = 5;
 /**
- * Pause after the last ready document of a bucket before its vectors are begun, so that the model does not slow down
- * the other documents of an upload; and the longest time that a stream of documents may put them off.
+ * Pause after a bucket's last ready document before its vectors are started, so that the model doesn't slow down the
+ * rest of an upload; and the maximum delay that a stream of documents may cause.
  */
 const PAUSE_MS = 500;
 const PUT_OFF_MS_MAX = 10_000;
-/** Interval at which documents that became ready beside a job get another job. */
+/** Delay before documents that became ready during a job get another job. */
 const REPEAT_MS = 2_000;
 
 interface Context {
@@ -28,12 +28,12 @@ interface Context {
 }
 
 /**
- * Queues the jobs that make the vectors of documents whose words are already searchable. A model of this host takes a
- * fraction of a second for each chunk, so no upload waits for it.
+ * Queue of jobs that compute the vectors of documents that keyword search already finds. A local model takes a fraction
+ * of a second per chunk, so no upload waits for it.
  */
 export class DeferredVectors {
   readonly #context: Context;
-  /** Timers by bucket, with the time of the first document that each waits for. */
+  /** Timers by bucket, with the time of the first document that each is waiting for. */
   readonly #waiting = new Map<string, { readonly timer: NodeJS.Timeout; readonly sinceMs: number }>();
   #isClosed = false;
 
@@ -55,7 +55,7 @@ export class DeferredVectors {
     this.#waiting.set(bucketId, { timer: timer.unref(), sinceMs: waiting?.sinceMs ?? now });
   }
 
-  /** Create the chore that finds what was left when a process ended. */
+  /** Create the chore that finds buckets left over by an ended process. */
   chore(everyMs: number): Chore {
     const { sql } = this.#context;
     return {
@@ -88,7 +88,7 @@ export class DeferredVectors {
   }
 }
 
-/** Queue a job for the vectors of a bucket. @returns false if another job works on the index of the bucket */
+/** Queue a job for the vectors of a bucket. @returns false if another job is working on its index */
 async function enqueueDeferred(
   { sql, notifier, logger }: Context,
   { orgId, bucketId, name }: DeferredBucket,

@@ -10,22 +10,20 @@ import type { ReindexPlan } from './plan.ts';
 import { RequestWindow } from './request-window.ts';
 import type { Work } from './work.ts';
 
-/** Rows projected at once: 24 MB of native vectors of 3,072 dimensions. */
+/** Rows per projection: 24 MB of native vectors of 3,072 dimensions. */
 const PROJECT_ROWS = 2_048;
-/**
- * Texts per request, from any number of documents. The provider's batching divides or joins requests as its calls need.
- */
+/** Texts per request, from any number of documents. The provider's batching splits or merges requests as needed. */
 const EMBED_TEXTS = 128;
 
 interface Slice {
   readonly work: Work;
-  /** Position of the document among those whose vectors are made together. */
+  /** Position of the document in its group. */
   readonly at: number;
   readonly from: number;
   readonly to: number;
 }
 
-/** Makes the new vectors of documents: kept, projected from native ones, or embedded. */
+/** Maker of documents' new vectors: kept, projected from native ones, or embedded. */
 export class VectorMaker {
   readonly #plan: ReindexPlan;
   readonly #embedder: Embedder;
@@ -42,19 +40,19 @@ export class VectorMaker {
     this.#onWork = onWork;
   }
 
-  /** Price of the texts embedded so far, in the currency of the operator's prices. */
+  /** Cost of the texts embedded so far, in the currency of the operator's prices. */
   get cost(): number {
     return this.#cost;
   }
 
-  /** Replace the vectors of these documents. @throws AppError of the provider; the signal's reason */
+  /** Replace the vectors of these documents. @throws AppError of the provider; the reason of the signal */
   async make(works: readonly Work[], signal: AbortSignal): Promise<void> {
     const projected = works.filter(({ source }) => source === 'project');
     for (const [model, own] of Map.groupBy(projected, ({ document }) => document.model)) {
       await this.#project(model, own, signal);
     }
     const embedded = works.filter(({ source }) => source === 'embed');
-    // The alias picks a model for each document, since all vectors of a document have the same model.
+    // The alias chooses a model per document, since all vectors of a document must have the same model.
     const groups = this.#plan.embedder?.kind === 'alias' ? embedded.map((work) => [work]) : [embedded];
     for (const group of groups) await this.#embed(group, signal);
   }
@@ -65,7 +63,7 @@ export class VectorMaker {
     return origin;
   }
 
-  /** Project documents. Many small documents go through one matrix product, a large one through several. */
+  /** Project documents. Many small documents share a matrix product; a large one takes several. */
   async #project(model: string, works: readonly Work[], signal: AbortSignal): Promise<void> {
     const map = this.#plan.mapOf(model);
     const origin = this.#origin;
@@ -99,7 +97,7 @@ export class VectorMaker {
     };
     const requests = [...slicesOf(works, EMBED_TEXTS)];
     if (embedder.kind === 'alias') {
-      // The model that the alias picks for the first texts embeds the others too.
+      // The model that the alias chooses for the first texts also embeds the rest.
       for (const slices of requests) await this.#request(slices, made, signal);
     } else {
       const failure = new AbortController();
@@ -158,15 +156,15 @@ export class VectorMaker {
   }
 }
 
-/** New vectors of documents, by the position of each. */
+/** New vectors of documents, by position. */
 interface Embedded {
   readonly targets: readonly Float32Array[];
   readonly natives: (NativeChunkVectors | null)[];
-  /** Facts of the first answer. */
+  /** Properties of the first response. */
   facts: { readonly model: string; readonly mapVersion: number | null } | null;
 }
 
-/** Divide the chunks of documents into slices of at most `rows` together. */
+/** Divide the chunks of documents into slices of at most `rowsMax` rows in total. */
 function* slicesOf(works: readonly Work[], rowsMax: number): Generator<Slice[]> {
   let slices: Slice[] = [];
   let rows = 0;
@@ -198,7 +196,7 @@ function joinHalves(slices: readonly Slice[], k: number): Uint16Array {
   return halves;
 }
 
-/** Copy rows of an answer to their documents. */
+/** Copy the rows of a response to their documents. */
 function spread(vectors: Float32Array, slices: readonly Slice[], targets: readonly Float32Array[]): void {
   let row = 0;
   for (const { at, from, to } of slices) {

@@ -9,7 +9,7 @@ import type { Sql } from '../../platform/postgres.ts';
 import { type MovePlan, type MoveRequest, planMove } from './plan-move.ts';
 import { enqueueReindex, type ReembedJobs } from './reembed-job.ts';
 
-/** Processing type of the jobs that move the index of a bucket to another engine. */
+/** Processing type of jobs that move a bucket's index to another engine. */
 export const MOVE = 'bucket_move';
 
 /** Body of `POST /v1/buckets/{bucket}/move`. */
@@ -18,7 +18,7 @@ export const MoveBody = z.object({
   dry_run: z.boolean().default(false).describe('only report what would be done'),
 });
 
-/** Reply of `POST /v1/buckets/{bucket}/move`. */
+/** Response of `POST /v1/buckets/{bucket}/move`. */
 export const MoveReply = z
   .object({
     bucket_id: z.string(),
@@ -34,13 +34,13 @@ export type MoveReply = z.output<typeof MoveReply>;
 
 export interface MoveJobs extends ReembedJobs {
   readonly config: Pick<Config, 'index'>;
-  /** Connection pool for advisory locks. It must not go through a transaction pooler. */
+  /** Connection pool for advisory locks. It must not use a transaction pooler. */
   readonly direct: Sql;
 }
 
 /**
- * Queue a job that moves the index of a bucket to another engine while searches go on. With `dryRun`, report the job's
- * plan instead. The engine of a bucket in which nothing was indexed is changed at once.
+ * Queue a job that moves a bucket's index to another engine while searches continue. With `dryRun`, report the job's
+ * plan instead. The engine of a bucket without an index is changed at once.
  *
  * @throws AppError `bucket_not_found` (404), `engine_not_configured` (409), `reindex_in_progress` (409) naming the job,
  *   `scope_missing`, `out_of_reach` (403): a document of the bucket is hidden from the caller
@@ -75,7 +75,7 @@ function describeMove(plan: MovePlan, jobId: string | null, dryRun: boolean): Mo
   return { bucket_id: bucketId, job_id: jobId, dry_run: dryRun, from_engine: from, engine, documents, chunks };
 }
 
-/** Read the request of a job. */
+/** Parse the request of a job. */
 export function moveOfJob(job: Job): MoveRequest {
   return { bucket: job.bucketId, engine: Engine.parse(job.view.metadata_snapshot?.['engine']) };
 }

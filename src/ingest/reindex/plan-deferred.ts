@@ -7,14 +7,14 @@ import type { ReindexPlan } from './plan.ts';
 import type { ReembedContext } from './plan-reembed.ts';
 
 /**
- * Chunks whose vectors become searchable together, and chunks of one job. A slow model takes some seconds for the
- * first, and some minutes for the second.
+ * Limits for a slow model: chunks whose vectors become searchable together (some seconds), and chunks per job (some
+ * minutes).
  */
 const BOUNDS = { batchChunks: 128, chunks: 2_048 } as const;
 
 /**
- * Plan to make the vectors of the documents of a bucket that have none yet, as many as one job may. The rows go into
- * the table of the bucket, and each batch is found by its vectors as soon as it is written.
+ * Plan to compute the missing vectors of a bucket's documents, as many as a single job may. The rows go into the
+ * bucket's own table, and vector search finds each batch as soon as it is written.
  *
  * @throws AppError `bucket_not_found` (404), `not_comparable` (409): no model makes vectors like those of the bucket
  */

@@ -10,20 +10,20 @@ import { planRebuild } from './plan-rebuild.ts';
 export interface MoveRequest {
   /** Name or id. */
   readonly bucket: string;
-  /** Engine that holds the index afterwards. */
+  /** New engine of the index. */
   readonly engine: Engine;
 }
 
-/** Plan to move the index of a bucket to another engine. */
+/** Plan to move a bucket's index to another engine. */
 export interface MovePlan extends ReindexPlan {
   readonly engine: Engine;
-  /** Engine that holds the index now. */
+  /** Current engine of the index. */
   readonly from: Engine;
 }
 
 /**
- * Plan to rebuild the index of a bucket in another engine, from the stored vectors as they are. There is nothing to do
- * if the index is there already, or if nothing was indexed yet.
+ * Plan to rebuild a bucket's index in another engine from the unchanged stored vectors. There is nothing to do if the
+ * index is already there or nothing was indexed yet.
  *
  * @throws AppError `bucket_not_found` (404)
  */

@@ -7,7 +7,7 @@ import { KEYWORD_ONLY } from '../../projection/projections.ts';
 import type { ReindexPlan } from './plan.ts';
 
 /**
- * Plan to rebuild the index of a bucket from the stored vectors as they are.
+ * Plan to rebuild a bucket's index from the unchanged stored vectors.
  * @throws AppError `bucket_not_found` (404), `index_empty` (409): nothing was ever indexed
  */
 export async function planRebuild(sql: Sql, caller: Pick<Caller, 'orgId'>, bucketRef: string): Promise<ReindexPlan> {
@@ -22,7 +22,7 @@ export async function planRebuild(sql: Sql, caller: Pick<Caller, 'orgId'>, bucke
     bucketName: bucket.name,
     mode: 'new_table',
     origin,
-    // Without an origin no document has vectors, and the next vectors to arrive determine the space of the index.
+    // Without an origin, no document has vectors, and the next vectors to arrive determine the index's space.
     sourceOf: ({ space }) => (origin === null || space === origin.space || space === KEYWORD_ONLY ? 'keep' : 'refuse'),
     mapOf: () => null,
     embedder: null,

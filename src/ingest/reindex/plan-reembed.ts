@@ -24,29 +24,29 @@ export interface ReembedContext {
 export interface ReembedRequest {
   /** Name or id. */
   readonly bucket: string;
-  /** Catalog id; by default the primary model of the organization's routing. */
+  /** Model id; by default the primary model of the organization's routing. */
   readonly model?: string | undefined;
-  /** Use only stored vectors, and send no text to a provider. */
+  /** True to use only stored vectors, and send no text to a provider. */
   readonly storedOnly?: boolean;
 }
 
-/** Plan to embed a bucket by another model, with an estimate of the cost. */
+/** Plan to embed a bucket with another model, including a cost estimate. */
 export interface ReembedPlan extends ReindexPlan {
   readonly origin: VectorOrigin;
   readonly model: Model;
   readonly from: VectorOrigin;
-  /** Number of chunks whose text a provider embeds. The other chunks already have vectors. */
+  /** Number of chunks whose text a provider must embed. The others already have vectors. */
   readonly texts: number;
   readonly estimatedTokens: number;
-  /** In the currency of the operator's prices. */
+  /** Cost in the currency of the operator's prices. */
   readonly estimatedCost: number;
 }
 
-/** Documents from which to estimate the number of tokens in a chunk of the bucket. */
+/** Number of documents to sample for estimating the tokens per chunk. */
 const SAMPLE_DOCUMENTS = 16;
 
 /**
- * Plan to embed every chunk of a bucket by a model. Stored vectors of that model are used again.
+ * Plan to embed every chunk of a bucket with a model. Stored vectors of that model are reused.
  * @throws AppError `bucket_not_found` (404), `unknown_model` (400), `provider_unavailable` (502): the model has no
  *   provider, `index_empty`, `vectors_without_text` (409)
  */
@@ -113,7 +113,7 @@ function sourceOf(facts: VectorFacts, models: readonly Model[], space: string, p
   return isOfRevision && facts.nativeDimension === model.nativeDimension ? 'project' : 'embed';
 }
 
-/** Choose the source of vectors that came without their text. Only a map can bring them into another space. */
+/** Choose the source of vectors without text. Only a map can bring them into another space. */
 function sourceWithoutText(
   facts: VectorFacts,
   space: string,
@@ -140,7 +140,7 @@ function refuseLostVectors(bucket: string, { id }: Model, lost: readonly LiveGro
   );
 }
 
-/** Estimate the mean number of tokens in a chunk from some documents of a bucket. */
+/** Estimate the mean number of tokens per chunk from some documents of a bucket. */
 export async function tokensOfChunk(
   { sql, objects }: Pick<ReembedContext, 'sql' | 'objects'>,
   orgId: string,

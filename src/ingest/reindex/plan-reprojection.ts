@@ -11,14 +11,14 @@ import type { ReindexPlan, VectorSource } from './plan.ts';
 export interface PlanContext {
   readonly sql: Sql;
   readonly projections: Projections;
-  /** Find a model by its id. @throws AppError `unknown_model` */
+  /** Find a model by id. @throws AppError `unknown_model` */
   readonly findModel: (id: string) => Model;
 }
 
 export interface ReprojectRequest {
   /** Name or id of the bucket. */
   readonly bucket: string;
-  /** Models whose documents to reproject. If the bucket changes its space, these are all of its models. */
+  /** Models whose documents to reproject; all models of the bucket if it changes its space. */
   readonly models: readonly string[];
 }
 
@@ -39,7 +39,7 @@ export interface ReprojectPlan extends ReindexPlan {
 /**
  * Plan to reproject the vectors of a bucket.
  * @throws AppError `bucket_not_found` (404), `unknown_model`, `not_projectable` (400), `map_missing`,
- *   `cannot_reproject` (409) naming the documents that prevent it, and what to do about them
+ *   `cannot_reproject` (409) naming the documents that prevent it and the remedy
  */
 export async function planReprojection(
   context: PlanContext,

@@ -12,11 +12,11 @@ import { isActive, type LiveDocument, nextGenerations } from './store.ts';
 import type { Work } from './work.ts';
 
 const OBJECTS_AT_ONCE_MAX = 16;
-/** Maximum number of groups of small documents that are read and decoded at a time. */
+/** Maximum number of groups of small documents to read and decode concurrently. */
 const GROUPS_AT_ONCE_MAX = 2;
-/** Documents with more chunks are read part by part. */
+/** Number of chunks above which a document is read part by part. */
 const WHOLE_CHUNKS_MAX = 512;
-/** Chunks decoded by one task of a thread. The task is short enough for other requests to count tokens in between. */
+/** Maximum number of chunks to decode per thread task, short enough for other requests to count tokens in between. */
 const DECODED_CHUNKS = 256;
 
 export interface ReadContext {
@@ -24,18 +24,18 @@ export interface ReadContext {
   readonly objects: Objects;
   readonly threads: Threads;
   readonly sourceOf: (document: LiveDocument) => VectorSource;
-  /** Read the analysed texts of the chunks of documents, by generation, where they are known. */
+  /** Read known analysed texts of documents' chunks, by generation. */
   readonly readTokens: (documents: readonly LiveDocument[]) => Promise<ReadonlyMap<number, readonly string[]>>;
   readonly signal: AbortSignal;
 }
 
-/** Document that could not be reindexed, and the reason. */
+/** Document that couldn't be reindexed, with the reason. */
 export interface Failure {
   readonly document: LiveDocument;
   readonly error: unknown;
 }
 
-/** Read the stored chunks of documents. @throws AppError of the storage; the signal's reason */
+/** Read the stored chunks of documents. @throws AppError of the storage; the reason of the signal */
 export async function readWorks(
   context: ReadContext,
   documents: readonly LiveDocument[],
@@ -68,7 +68,7 @@ export async function readWorks(
 
 /**
  * Read small documents together.
- * @returns null in place of a document that is large, refused, or cannot be read this way
+ * @returns null for a document that is large, refused, or can't be read this way
  */
 async function readSmall(
   { objects, threads, sourceOf, readTokens, signal }: ReadContext,
@@ -106,7 +106,7 @@ async function readSmall(
   return read;
 }
 
-/** Group the positions of small documents by the chunks that one task decodes. */
+/** Group the positions of small documents by decoding task. */
 function groupsOf(documents: readonly LiveDocument[], isSmall: (document: LiveDocument) => boolean): number[][] {
   const groups: number[][] = [];
   let chunks = DECODED_CHUNKS;

@@ -14,20 +14,20 @@ import { DEFERRED, REINDEX, requestOfJob } from './reembed-job.ts';
 import { type ReindexContext, reindexBucket } from './reindex-bucket.ts';
 import type { RunOptions, RunResult } from './run.ts';
 
-/** This job reads no file of a user, so a lost lease has another cause, such as a killed worker. */
+/** Lost leases before the job fails: many, since it reads no user file, and so doesn't itself kill its worker. */
 const CRASHES_MAX = 20;
 
 export interface ReembedHandlerContext extends ReindexContext, ReembedContext {
-  /** Make this process use the maps that are active and the local models that are installed now. */
+  /** Make this process use the currently active maps and installed local models. */
   readonly refreshModels: () => Promise<void>;
-  /** Note that documents of a bucket may still wait for vectors. */
+  /** Report that documents of a bucket may still be waiting for vectors. */
   readonly onDeferred: (bucketId: string) => void;
 }
 
 /**
- * Create the handler of the jobs that rebuild the index of a bucket. A job that embeds it by another model, or moves it
- * to another engine, builds a new table while searches use the present one, and follows uploads, edits and deletions.
- * It finishes in the transaction that replaces the table. A job that makes missing vectors adds them to the present
+ * Create the handler of jobs that rebuild a bucket's index. A job that embeds it with another model, or moves it to
+ * another engine, builds a new table while searches use the current one, and follows uploads, edits and deletions. It
+ * finishes in the transaction that replaces the table. A job that computes missing vectors adds them to the current
  * table.
  */
 export function reembedHandler(context: ReembedHandlerContext): JobHandler {
@@ -44,7 +44,7 @@ async function reembed(context: ReembedHandlerContext, lease: Lease): Promise<vo
   const { job, signal } = lease;
   const caller = { orgId: job.orgId, actor: requestOfJob(job).actor };
   try {
-    // A new map or a new model may have caused the job. This process has not read it yet.
+    // A new map or model may have caused the job, and this process may not have read it yet.
     await context.refreshModels();
     const options = {
       signal,
@@ -55,7 +55,7 @@ async function reembed(context: ReembedHandlerContext, lease: Lease): Promise<vo
         lease.complete(tx, { chunksCount: done.covered.chunks, fileType: null, actualCost: done.cost }),
     };
     const { plan, result } = await runPlan(context, job, caller, options);
-    // Nothing was left to do when the turn of the job came.
+    // Nothing was left to do when the job's turn came.
     if (plan.mode === 'nothing') {
       await lease.complete(context.sql, { chunksCount: plan.chunks, fileType: null, actualCost: result.cost });
     }
@@ -66,7 +66,7 @@ async function reembed(context: ReembedHandlerContext, lease: Lease): Promise<vo
   }
 }
 
-/** Run the plan of a job, by its type. */
+/** Run the plan of a job according to its type. */
 function runPlan(
   context: ReembedHandlerContext,
   job: Job,
@@ -86,7 +86,7 @@ function runPlan(
   return reindexBucket(context, caller, () => planReembed(context, caller, request), { ...options, detail });
 }
 
-/** Faults that end when the documents stop changing, or when another map is in use. */
+/** Codes of errors that go away when the documents stop changing or another map is in use. */
 const RETRYABLE = new Set(['index_busy', 'projection_unusable', 'reprojection_gone']);
 
 function failureOf(error: unknown): unknown {

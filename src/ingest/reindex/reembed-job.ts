@@ -14,10 +14,10 @@ import type { Logger } from '../../platform/logger.ts';
 import type { Sql } from '../../platform/postgres.ts';
 import { planReembed, type ReembedContext, type ReembedPlan, type ReembedRequest } from './plan-reembed.ts';
 
-/** Kind of the jobs that rebuild the index of a bucket. */
+/** Kind of jobs that rebuild a bucket's index. */
 export const REINDEX = 'reindex';
 const PROCESSING_TYPE = 'bucket_reembed';
-/** Processing type of the jobs that make the vectors of documents whose words are already searchable. */
+/** Processing type of jobs that compute the vectors of documents that keyword search already finds. */
 export const DEFERRED = 'bucket_vectors';
 /** Lower priority than uploads and edits, which people wait for. */
 const PRIORITY = 5;
@@ -28,7 +28,7 @@ export const ReembedBody = z.object({
   dry_run: z.boolean().default(false).describe('only report what would be done'),
 });
 
-/** Reply of `POST /v1/buckets/{bucket}/reembed`. */
+/** Response of `POST /v1/buckets/{bucket}/reembed`. */
 export const ReembedReply = z
   .object({
     bucket_id: z.string(),
@@ -52,9 +52,9 @@ export interface ReembedJobs extends ReembedContext {
 }
 
 /**
- * Queue a job that embeds a bucket by another model while searches go on. With `dryRun`, report the job's plan instead.
- * @throws AppError those of `planReembed`; `reindex_in_progress` (409) naming the job; `scope_missing`, `out_of_reach`
- *   (403): a document of the bucket is hidden from the caller, and the reply would reveal its number and cost
+ * Queue a job that embeds a bucket with another model while searches continue. With `dryRun`, report its plan instead.
+ * @throws AppError the errors of `planReembed`; `reindex_in_progress` (409) naming the job; `scope_missing`,
+ *   `out_of_reach` (403): a document is hidden from the caller, and the response would reveal its number and cost
  */
 export async function queueReembed(
   context: ReembedJobs,
@@ -72,7 +72,7 @@ export async function queueReembed(
 
 /**
  * Queue the job of a plan.
- * @returns the id of the job
+ * @returns id of the job
  * @throws AppError `reindex_in_progress` (409) naming the job; `bucket_not_found` (404)
  */
 export function enqueueReembed(
@@ -95,8 +95,8 @@ export function enqueueReembed(
 }
 
 /**
- * Queue a job that rebuilds the index of a bucket.
- * @returns the id of the job
+ * Queue a job that rebuilds a bucket's index.
+ * @returns id of the job
  * @throws AppError as `enqueueReembed`
  */
 export async function enqueueReindex(
@@ -132,7 +132,7 @@ export async function enqueueReindex(
   return id;
 }
 
-/** Cancel the job that makes missing vectors, since the new job makes them, too. */
+/** Cancel the job that computes missing vectors, since the new job computes them too. */
 async function cancelDeferred(tx: Sql, orgId: string, bucketId: string): Promise<void> {
   const jobId = await findReindexJob(tx, bucketId, DEFERRED);
   if (jobId === null) return;
@@ -153,7 +153,7 @@ async function refuseSecond(tx: Sql, bucketId: string): Promise<void> {
   );
 }
 
-/** Describe a plan. @param jobId the job that follows it, or null */
+/** Describe a plan. @param jobId id of its job, or null */
 export function describePlan(plan: ReembedPlan, jobId: string | null, dryRun: boolean): ReembedReply {
   const { bucketId, from, model, origin, documents, chunks, texts, estimatedTokens, estimatedCost } = plan;
   return {
@@ -171,7 +171,7 @@ export function describePlan(plan: ReembedPlan, jobId: string | null, dryRun: bo
   };
 }
 
-/** Read the request and the actor of a job. */
+/** Parse the request and actor of a job. */
 export function requestOfJob(job: Job): { request: ReembedRequest; actor: string } {
   const snapshot = job.view.metadata_snapshot ?? {};
   return {
@@ -181,7 +181,7 @@ export function requestOfJob(job: Job): { request: ReembedRequest; actor: string
 }
 
 /**
- * Create the operations on these jobs. Cancelling a job abandons the table that it was building. The present table
+ * Create the operations on these jobs. Cancelling a job abandons the table that it was building. The current table
  * stays.
  */
 export function reembedOperations(): JobKindOperations {

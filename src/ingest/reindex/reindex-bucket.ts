@@ -12,11 +12,11 @@ type Actor = Pick<Caller, 'orgId' | 'actor'>;
 type Options = Pick<RunOptions, 'signal' | 'jobId' | 'leaveOutDamaged' | 'onProgress' | 'onWork'>;
 
 /**
- * Rebuild the index of a bucket by the plan that `makePlan` returns once no other run works on the bucket. A new
- * table replaces the present one in one transaction; searches use the present one until then.
- * @param detail facts for the audit log, beside the number of documents; null for a run that nobody asked for, which is
- *   not recorded
- * @throws AppError of `makePlan`; those of `Reindexing.run`; the signal's reason
+ * Rebuild a bucket's index by the plan that `makePlan` returns once no other run is working on the bucket. A new table
+ * replaces the current one in one transaction; searches use the current one until then.
+ * @param detail data for the audit log, in addition to the number of documents; null for a run that nobody requested,
+ *   which is not recorded
+ * @throws AppError of `makePlan`; those of `Reindexing.run`; the reason of the signal
  */
 export async function reindexBucket<Plan extends ReindexPlan>(
   context: ReindexContext,
@@ -56,12 +56,12 @@ export interface RebuildReport {
   readonly bucket_id: string;
   readonly documents: number;
   readonly chunks: number;
-  /** Documents whose stored chunks are damaged or gone. No search finds them until they are reprocessed. */
+  /** Documents with damaged or missing stored chunks. Searches don't find them until they are reprocessed. */
   readonly left_out: readonly string[];
 }
 
 /**
- * Rebuild the index of a bucket from the chunk artifacts in object storage. No provider is called.
+ * Rebuild a bucket's index from the chunk artifacts in object storage. No provider is called.
  * @throws AppError `bucket_not_found` (404), `index_empty`, `artifact_corrupt`, `index_busy` (409); the signal's reason
  */
 export async function rebuildIndex(
@@ -83,15 +83,15 @@ export interface ReprojectReport {
   readonly space: string;
   readonly map_versions: readonly number[];
   readonly mode: ReindexPlan['mode'];
-  /** Documents of this run. A run that took over another's work counts only its own. */
+  /** Number of documents of this run. A run that took over another's work counts only its own. */
   readonly documents: number;
   readonly chunks: number;
 }
 
 /**
- * Reproject the vectors of a bucket from the native vectors stored with its chunks. No provider is called.
- * @throws AppError those of `planReprojection`; `reproject_incomplete` (409) naming what could not be done; the
- *   signal's reason
+ * Reproject a bucket's vectors from the native vectors stored with its chunks, without calling a provider.
+ * @throws AppError those of `planReprojection`; `reproject_incomplete` (409) naming what couldn't be done; the reason
+ *   of the signal
  */
 export async function reprojectBucket(
   context: ReindexContext,

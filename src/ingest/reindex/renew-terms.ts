@@ -6,13 +6,13 @@ import { planRebuild } from './plan-rebuild.ts';
 import { type ReindexContext, reindexBucket } from './reindex-bucket.ts';
 import { hasOutdatedTerms, type OutdatedBucket, selectOutdatedBuckets } from './terms-store.ts';
 
-/** Actor, in the audit log, of the runs that the installation starts itself. */
+/** Actor in the audit log for runs that the installation starts itself. */
 const ACTOR = 'system:index';
 
 /**
- * Create the chore that builds the index of a bucket again whose terms an earlier version made. It reads the stored
- * texts and vectors, and no provider is called. Searches use the present index until then. A bucket that fails is tried
- * again after a restart.
+ * Create the chore that rebuilds an index whose terms are from an earlier version. It reads the stored texts and
+ * vectors, and calls no provider. Searches use the current index until then. A failed bucket is retried after a
+ * restart.
  */
 export function renewTermsChore(context: ReindexContext & { readonly logger: Logger }, everyMs: number): Chore {
   const failed = new Set<string>();
@@ -28,7 +28,7 @@ export function renewTermsChore(context: ReindexContext & { readonly logger: Log
   };
 }
 
-/** @returns false if the bucket cannot be renewed */
+/** @returns false if the bucket can't be renewed */
 async function renew(
   context: ReindexContext & { readonly logger: Logger },
   { id, orgId }: OutdatedBucket,
@@ -37,7 +37,7 @@ async function renew(
   const { sql, logger } = context;
   const makePlan = async () => {
     const plan = await planRebuild(sql, { orgId }, id);
-    // Another process may have renewed the bucket by now.
+    // Another process may have renewed the bucket meanwhile.
     return (await hasOutdatedTerms(sql, id, INDEX_TERMS_VERSION)) ? plan : { ...plan, mode: 'nothing' as const };
   };
   try {

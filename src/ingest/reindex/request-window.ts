@@ -1,13 +1,13 @@
-/** Number of concurrent requests at first, and at most. */
+/** Initial and maximum number of concurrent requests. */
 const WIDTH_FIRST = 8;
 const WIDTH_MAX = 24;
-/** Response time below which the limit grows by one, and response time above which it is halved. */
+/** Response time below which the limit grows by one, and above which it is halved. */
 const FAST_MS = 2_000;
 const SLOW_MS = 8_000;
 
 /**
- * Limits the concurrent requests to a model. While answers are fast, the limit grows, so that texts always wait for
- * the provider's next free call. When answers are slow, it shrinks, so that requests end before their deadline.
+ * Limiter of concurrent requests to a model. It grows while responses are fast, so that texts always wait for the
+ * provider's next free call, and shrinks when they are slow, so that requests end before their deadline.
  */
 export class RequestWindow {
   readonly #waiting: (() => void)[] = [];
@@ -20,7 +20,7 @@ export class RequestWindow {
     this.#nowMs = nowMs;
   }
 
-  /** Send a request once there is room for it. @throws the error of `send` */
+  /** Send a request once there is room. @throws the error of `send` */
   async run<T>(send: () => Promise<T>): Promise<T> {
     if (this.#atWork >= this.#width) await new Promise<void>((resolve) => this.#waiting.push(resolve));
     else this.#atWork++;

@@ -31,21 +31,21 @@ import * as store from './store.ts';
 import { readStoredTokens } from './stored-tokens.ts';
 import { type BatchContext, writeBatch } from './write-batch.ts';
 
-/** Time between two records of the progress within a batch. */
+/** Time between two progress records within a batch. */
 const RECORD_MS = 1_000;
-/** Chunks and documents of one batch, unless a single document has more. */
+/** Maximum chunks and documents per batch, unless a single document has more. */
 const BATCH_CHUNKS = 1_024;
 const BATCH_DOCUMENTS = 512;
 /**
- * Maximum chunks of all batches in progress, unless a single document has more. While some are embedded, the next
- * ones are read and earlier ones are written. Each takes up to 12 kB of memory.
+ * Maximum chunks of all concurrent batches, unless a single document has more. While some are embedded, the next ones
+ * are read and earlier ones are written. Each chunk takes up to 12 kB of memory.
  */
 const CHUNKS_AT_WORK_MAX = 12_288;
 /** Maximum number of batches being read, batches being written, and groups of artifacts being stored. */
 const READING_MAX = 2;
 const WRITING_MAX = 3;
 const STORING_MAX = 4;
-/** Rounds after which jobs of the bucket have to wait, so that the run catches up with their changes. */
+/** Number of rounds after which the bucket's jobs have to wait, so that the run catches up with their changes. */
 const OPEN_ROUNDS = 3;
 const ROUNDS_MAX = 10;
 
@@ -58,31 +58,31 @@ export interface RunContext extends TableContext {
 
 export interface RunOptions {
   readonly signal: AbortSignal;
-  /** Job of the run; null if a command runs it. */
+  /** Id of the run's job; null if a command runs it. */
   readonly jobId?: string | null;
-  /** Go on without documents whose stored chunks cannot be read. */
+  /** True to skip documents whose stored chunks are unreadable. */
   readonly leaveOutDamaged?: boolean;
-  /** Called with the chunks done so far. */
+  /** Called with the number of finished chunks. */
   readonly onProgress?: (done: number) => void;
-  /** Called after each unit of work: a request to the model, a product with a map. */
+  /** Called after each unit of work: a model request or a projection. */
   readonly onWork?: () => void;
   /** Called in the transaction that ends the run. */
   readonly onDone: (tx: Sql, result: RunResult) => Promise<void>;
 }
 
 export interface RunResult {
-  /** Documents of this run. A run that took over another's work counts only its own. */
+  /** Number of documents of this run. A run that took over another's work counts only its own. */
   readonly documents: number;
   readonly chunks: number;
-  /** Documents and chunks in the new table. */
+  /** Number of documents and chunks in the new table. */
   readonly covered: { readonly documents: number; readonly chunks: number };
   readonly leftOut: readonly string[];
   readonly cost: number;
 }
 
 /**
- * One run that rebuilds the index of a bucket. If it is killed at any point, the next run with the same aim takes it
- * over. The sweeps remove anything that no run takes over.
+ * Run that rebuilds a bucket's index. If it is killed at any point, the next run with the same goal resumes it. Sweeps
+ * delete anything that no run resumes.
  */
 export class Reindexing {
   readonly #context: RunContext;
@@ -93,18 +93,18 @@ export class Reindexing {
   readonly #limits = { reading: pLimit(READING_MAX), writing: pLimit(WRITING_MAX), storing: pLimit(STORING_MAX) };
   /** Live generations whose documents are in the new table. */
   readonly #covered = new Set<number>();
-  /** Omitted documents, by their live generation. */
+  /** Skipped documents, by their live generation. */
   readonly #leftOut = new Map<number, string>();
-  /** Null if the rows go to the bucket's own table. */
+  /** Builder of the new table's indexes; null if rows go to the bucket's own table. */
   #indexes: BuildAhead | null = null;
   #failures: Failure[] = [];
   #documents = 0;
   #chunks = 0;
-  /** Chunks that an earlier run had written. */
+  /** Number of chunks that an earlier run had written. */
   #chunksBefore = 0;
-  /** Chunks of the documents that were taken up. */
+  /** Number of chunks of the documents processed so far. */
   #chunksTaken = 0;
-  /** Chunks whose new vectors are made, written or not. */
+  /** Number of chunks with new vectors, written or not. */
   #chunksMade = 0;
   /** Run whose progress is recorded. */
   #run: ReindexRun | null = null;
@@ -119,8 +119,8 @@ export class Reindexing {
   }
 
   /**
-   * @throws AppError `reindex_incomplete` (409) naming what could not be done, `index_busy` (409),
-   *   `reprojection_gone` (409); those of the provider; the signal's reason
+   * @throws AppError `reindex_incomplete` (409) naming what couldn't be done, `index_busy` (409),
+   *   `reprojection_gone` (409); those of the provider; the reason of the signal
    */
   async run(): Promise<RunResult> {
     if (this.#plan.mode === 'in_place') await this.#runInPlace();
@@ -173,7 +173,7 @@ export class Reindexing {
     return { id, bucketId, kind, tableName, origin, jobId: this.#options.jobId ?? null };
   }
 
-  /** Keep the complete writes of a killed run, and remove its incomplete ones. */
+  /** Keep the complete writes of a killed run, and delete its incomplete ones. */
   async #takeOver(run: ReindexRun): Promise<void> {
     const { sql, objects, index } = this.#context;
     const { signal } = this.#options;
@@ -216,7 +216,7 @@ export class Reindexing {
     }
   }
 
-  /** Write every document that is not written yet. @returns the number of documents that were due */
+  /** Write every document that isn't written yet. @returns number of documents that were due */
   async #writeAll(run: ReindexRun): Promise<number> {
     const failure = new AbortController();
     const signal = AbortSignal.any([this.#options.signal, failure.signal]);
@@ -242,7 +242,7 @@ export class Reindexing {
     } catch (error) {
       failure.abort(error);
     }
-    // Wait until all of them have stopped before reporting a failure.
+    // Wait until all have stopped before reporting a failure.
     await Promise.all(atWork);
     signal.throwIfAborted();
     return due;
@@ -296,12 +296,12 @@ export class Reindexing {
     this.#options.onProgress?.(this.#chunksBefore + this.#chunks);
   }
 
-  /** Show progress while a slow model is at work on a batch. */
+  /** Report progress while a slow model is working on a batch. */
   #worked(chunks: number): void {
     this.#chunksMade += chunks;
     this.#options.onWork?.();
     if (this.#run === null || performance.now() < this.#recordedAtMs + RECORD_MS) return;
-    // The next write of the batch finds out whether the run is gone.
+    // The batch's next write finds out whether the run is gone.
     void this.#touch(this.#run).catch(() => undefined);
   }
 
@@ -319,13 +319,13 @@ export class Reindexing {
     });
   }
 
-  /** Replace the table of the bucket. @returns false if documents came or changed in the meantime */
+  /** Replace the bucket's table. @returns false if documents were added or changed meanwhile */
   #swap(run: ReindexRun): Promise<boolean> {
     const scope = { orgId: this.#orgId, bucketId: run.bucketId };
     return swapTable(this.#context, this.#orgId, run, async (tx) => {
       const live = await store.selectLiveIds(tx, scope);
       if (live.some((id) => !this.#covered.has(id) && !this.#leftOut.has(id))) return false;
-      // Jobs in progress have written to the present table, and will write the rest to the new one.
+      // Jobs in progress have written to the current table, and will write the rest to the new one.
       const held = await findBucketOrigin(tx, run.bucketId);
       if (held === null || run.origin === null || held.space === run.origin.space) {
         await copyGenerations(this.#context, run, await store.selectPendingIds(tx, scope));
@@ -364,7 +364,7 @@ export class Reindexing {
     const { sql, objects, threads, index } = this.#context;
     const { sourceOf } = this.#plan;
     const own = { vectors: this.#vectors, limits: this.#limits, orgId: this.#orgId };
-    // A rebuild does not rely on the table that it replaces.
+    // A rebuild doesn't rely on the table that it replaces.
     const readTokens = async (documents: readonly store.LiveDocument[]) =>
       this.#plan.kind === 'rebuild' ? new Map() : readStoredTokens(this.#context, run.bucketId, documents);
     return { sql, objects, threads, index, ...own, run, sourceOf, readTokens, signal };

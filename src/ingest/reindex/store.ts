@@ -10,7 +10,7 @@ export interface BucketScope {
   readonly bucketId: string;
 }
 
-/** Document that searches find, with the facts of its live generation. */
+/** Searchable document, with the properties of its live generation. */
 export interface LiveDocument extends VectorFacts {
   readonly id: string;
   readonly generation: number;
@@ -21,7 +21,7 @@ export interface LiveDocument extends VectorFacts {
   readonly chunksCount: number;
 }
 
-/** Read live documents of a bucket in the order of their ids, after `afterId`. */
+/** Read live documents of a bucket in id order, after `afterId`. */
 export async function selectLiveDocuments(
   sql: Sql,
   { orgId, bucketId }: BucketScope,
@@ -50,7 +50,7 @@ export async function selectLiveDocuments(
   }));
 }
 
-/** Read the ids of the live generations of a bucket. */
+/** Read the ids of a bucket's live generations. */
 export async function selectLiveIds(sql: Sql, { orgId, bucketId }: BucketScope): Promise<number[]> {
   const rows = await sql`
     SELECT active_generation AS id FROM documents
@@ -65,10 +65,7 @@ export async function isActive(sql: Sql, documentId: string, generation: number)
   return rows.length > 0;
 }
 
-/**
- * Read the generations that jobs in progress have registered. Some of their rows may be written; no search finds them
- * yet.
- */
+/** Read the generations registered by jobs in progress. Some of their rows may be written; no search finds them yet. */
 export async function selectPendingIds(sql: Sql, { orgId, bucketId }: BucketScope): Promise<number[]> {
   const rows = await sql`
     SELECT g.id FROM generations g JOIN jobs ON jobs.id = g.job_id AND jobs.generation = g.id
@@ -83,16 +80,16 @@ export async function nextGenerations(sql: Sql, count: number): Promise<number[]
   return rows.map((row) => Number(row['id']));
 }
 
-/** Generation that a run has registered. */
+/** Generation registered by a run. */
 export interface RunGeneration extends VectorFacts {
   readonly id: number;
-  /** Live generation from which this one was made. */
+  /** Live generation that this one was made from. */
   readonly replaces: number;
   readonly chunksCount: number;
   readonly artifactKey: string;
 }
 
-/** Read the generations that a run has registered. */
+/** Read the generations registered by a run. */
 export async function selectRunGenerations(sql: Sql, runId: string): Promise<RunGeneration[]> {
   const rows = await sql`
     SELECT id, replaces, chunks_count, artifact_key, embed_model, embed_revision, space, map_version, native_dimension,
@@ -119,13 +116,13 @@ export interface DeferredBucket {
   readonly name: string;
 }
 
-/** Time after which vectors are tried again if their job failed or was cancelled. */
+/** Time before retrying vectors whose job failed or was cancelled. */
 const DEFERRED_AGAIN_MS = 10 * 60_000;
 
 /**
- * Select the buckets with documents that are ready and have no vectors yet.
+ * Select the buckets with ready documents that have no vectors yet.
  *
- * @param bucketId the only bucket to look at; null for all
+ * @param bucketId the only bucket to check; null for all
  */
 export async function selectDeferredBuckets(sql: Sql, bucketId: string | null): Promise<DeferredBucket[]> {
   const rows = await sql`
@@ -143,8 +140,8 @@ export async function selectDeferredBuckets(sql: Sql, bucketId: string | null): 
 }
 
 /**
- * Make generations of a run (null: all of them) live in place of those from which they were made. Call this in a
- * transaction. A document that was ingested again or deleted in the meantime stays as it is.
+ * Make generations of a run (all if null) live in place of those that they were made from. Call this in a transaction.
+ * Skip documents that were ingested again or deleted meanwhile.
  * @returns ids of the changed documents
  */
 export async function activateRunGenerations(

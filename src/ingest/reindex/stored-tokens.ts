@@ -4,10 +4,8 @@ import type { Sql } from '../../platform/postgres.ts';
 import type { LiveDocument } from './store.ts';
 
 /**
- * Read the analysed texts of documents from the table that searches of their bucket use, so that they need not be
- * analysed again.
- * @returns a text for each chunk, by generation. Documents with missing rows are omitted, and all of them if the
- *   table cannot be read
+ * Read the analysed texts of documents from the bucket's current table, which saves analysing them again.
+ * @returns a text per chunk, by generation, without documents that have missing rows; empty if the table is unreadable
  */
 export async function readStoredTokens(
   { sql, chunks }: { readonly sql: Sql; readonly chunks: ChunkIndex },
@@ -28,6 +26,6 @@ export async function readStoredTokens(
     for (const [generation, own] of found) if (counts.get(generation) !== own.length) found.delete(generation);
     return found;
   } catch {
-    return new Map(); // The artifacts hold everything that is needed to rebuild the table.
+    return new Map(); // The artifacts contain everything that is needed to rebuild the table.
   }
 }

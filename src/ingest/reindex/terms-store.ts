@@ -1,6 +1,6 @@
 import type { Sql } from '../../platform/postgres.ts';
 
-/** Maximum number of buckets to renew in one run of the chore. */
+/** Maximum number of buckets to renew per run of the chore. */
 const BUCKETS_MAX = 100;
 
 export interface OutdatedBucket {
@@ -9,8 +9,8 @@ export interface OutdatedBucket {
 }
 
 /**
- * Select buckets whose index has terms of an earlier version, those with the fewest documents first. Leave out buckets
- * whose index is being built for another reason.
+ * Select buckets whose index has terms of an earlier version, fewest documents first. Skip buckets whose index is being
+ * built for another reason.
  */
 export async function selectOutdatedBuckets(sql: Sql, version: number): Promise<OutdatedBucket[]> {
   const rows = await sql`

@@ -7,8 +7,8 @@ export interface Work {
   readonly document: LiveDocument;
   readonly source: Exclude<VectorSource, 'skip' | 'refuse'>;
   readonly generation: number;
-  /** As stored, but without its vectors if none of them is used. The new vectors replace `vectors`. */
+  /** Stored artifact, without its vectors if none is used. The new vectors replace `vectors`. */
   artifact: ChunkArtifact;
-  /** Analysed text of each chunk, for keyword search. */
+  /** Analysed text per chunk, for keyword search. */
   readonly tokens: readonly string[];
 }

@@ -16,16 +16,16 @@ import type { LiveDocument } from './store.ts';
 import type { Work } from './work.ts';
 
 const APPEND_CHUNKS = 1_000;
-/** Documents with more chunks are encoded by themselves. Smaller ones are encoded together, up to this many chunks. */
+/** Chunks above which a document is encoded alone. Smaller documents are encoded together, up to this number. */
 const ENCODED_ALONE_CHUNKS = 64;
 const ENCODED_CHUNKS = 512;
 
 /** Limits of each step of the work, for all batches of a run together. */
 export interface StepLimits {
   readonly reading: LimitFunction;
-  /** Batches that are written. */
+  /** Batches being written. */
   readonly writing: LimitFunction;
-  /** Groups of artifacts that are encoded and stored. */
+  /** Groups of artifacts being encoded and stored. */
   readonly storing: LimitFunction;
 }
 
@@ -37,7 +37,7 @@ export interface BatchContext extends ReadContext {
   readonly run: ReindexRun;
 }
 
-/** Document whose rows are written. */
+/** Document whose rows have been written. */
 export interface Written {
   readonly document: LiveDocument;
   /** Generation of the rows: a new one, or the live one if its vectors were kept. */
@@ -45,9 +45,9 @@ export interface Written {
 }
 
 /**
- * Write some documents into the table of a run, as generations that no search finds yet. Omit a document that is
- * deleted or ingested again in the meantime.
- * @throws AppError of the provider, the index and the storage; the signal's reason
+ * Write documents to a run's table, as generations that no search finds yet. Skip a document that was deleted or
+ * ingested again meanwhile.
+ * @throws AppError of the provider, the index and the storage; the reason of the signal
  */
 export async function writeBatch(
   context: BatchContext,
@@ -59,7 +59,7 @@ export async function writeBatch(
   return { written: await limits.writing(() => writeWorks(context, works)), failures };
 }
 
-/** Store the artifacts of documents, then append their rows all at once: the index writes them by one commit. */
+/** Store the artifacts of documents, then append all their rows in one commit of the index. */
 async function writeWorks(context: BatchContext, works: readonly Work[]): Promise<Written[]> {
   context.signal.throwIfAborted();
   const known = await register(context, works);
@@ -76,7 +76,7 @@ async function writeWorks(context: BatchContext, works: readonly Work[]): Promis
 }
 
 /**
- * Register the new generations before writing anything of them, so that the remains of a crash are swept.
+ * Register the new generations before writing any of their data, so that a sweep can delete what a crash leaves.
  * @returns generations whose document still exists, including those that are kept
  */
 async function register({ sql, orgId, run }: BatchContext, works: readonly Work[]): Promise<Set<number>> {
@@ -104,7 +104,7 @@ async function register({ sql, orgId, run }: BatchContext, works: readonly Work[
   return known;
 }
 
-/** Group documents whose artifacts one task encodes. */
+/** Group documents by encoding task. */
 function groupsOf(works: readonly Work[]): Work[][] {
   const groups: Work[][] = [];
   let chunks = Number.POSITIVE_INFINITY;
@@ -142,7 +142,7 @@ async function storeGroup({ orgId, threads, objects, limits, signal }: BatchCont
   });
 }
 
-/** Append the rows of a document. @returns false if the document was deleted or ingested again in the meantime */
+/** Append a document's rows. @returns false if the document was deleted or ingested again meanwhile */
 async function append(context: BatchContext, work: Work): Promise<boolean> {
   const { run, index, objects, signal } = context;
   const { document, generation, artifact, tokens, source } = work;

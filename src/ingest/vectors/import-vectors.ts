@@ -24,11 +24,11 @@ import { accessOfUpload, type UploadContext } from '../upload.ts';
 import type { ImportedRow, ImportReply, ImportRequest, VectorRow } from './schema.ts';
 import { encodeVectorDocument, floatsOfBase64, unitVector, VECTOR_TYPE, vectorFault } from './vector-document.ts';
 
-/** Name of the lock that lets one import of a bucket write at a time. No path has this name. */
+/** Lock name that admits one import per bucket at a time. No path has this name. */
 const IMPORT = '';
-/** Rows to check at once. Each takes up to 0.1 ms. */
+/** Rows to check before yielding. Each takes up to 0.1 ms. */
 const ROWS_AT_ONCE = 32;
-/** Length of a document's name that is made of an id. */
+/** Maximum length of a document name derived from an id. */
 const NAME_CHARS_MAX = 255;
 
 export interface ImportContext extends Pick<UploadContext, 'sql' | 'objects' | 'notifier' | 'logger' | 'plans'> {
@@ -36,7 +36,7 @@ export interface ImportContext extends Pick<UploadContext, 'sql' | 'objects' | '
   readonly catalog: Pick<Catalog, 'find'>;
 }
 
-/** Row whose vector was checked, with the content of its document. */
+/** Row with a checked vector, and the content of its document. */
 interface CheckedRow {
   readonly row: VectorRow;
   readonly bytes: Buffer;
@@ -52,12 +52,12 @@ interface PlannedRow extends CheckedRow {
 
 /**
  * Import vectors of a model: each row becomes a document with one chunk, whose ingest job maps the vector into the
- * space of the bucket. A row with the id of an earlier one replaces its document; the same vector and text change
- * nothing. All rows of a request are stored, or none.
+ * bucket's space. A row with the id of an earlier one replaces its document; the same vector and text change nothing.
+ * Either all rows of a request are stored, or none.
  *
  * @throws AppError `bucket_not_found`, `collection_not_found` (404), `unknown_model`, `invalid_request` (400) with the
- *   row, `not_comparable` (409): the model has no map into the space of the bucket, `scope_not_yours`, `role_missing`
- *   (403), `storage_quota_exceeded` (402), `path_busy` (409)
+ *   row, `not_comparable` (409): the model has no map into the bucket's space, `scope_not_yours`, `role_missing` (403),
+ *   `storage_quota_exceeded` (402), `path_busy` (409)
  */
 export async function importVectors(
   context: ImportContext,
@@ -104,7 +104,7 @@ function findSemantic({ catalog }: ImportContext, id: string): Model {
   throw invalidRequest(`model: ${id} has no native vectors; name the model that made these vectors`, 'model');
 }
 
-/** Decode and check all rows. @throws AppError `invalid_request` (400) that names the first row at fault */
+/** Decode and check all rows. @throws AppError `invalid_request` (400) naming the first invalid row */
 function checkRows({ rows, normalize }: ImportRequest, model: Model): Promise<CheckedRow[]> {
   const places = new Map<string, number>();
   return mapYielding([...rows.entries()], ROWS_AT_ONCE, ([at, row]) => {
@@ -133,7 +133,7 @@ function rowFault(at: number, field: 'id' | 'vector', fault: string) {
   return invalidRequest(`rows[${at}].${field}: ${fault}`, `rows[${at}].${field}`);
 }
 
-/** Find the map of a model into the space of a bucket. @throws AppError `not_comparable` (409) if there is none */
+/** Find the map of a model into a bucket's space. @throws AppError `not_comparable` (409) if there is none */
 async function findMap({ sql, projections }: ImportContext, { id, name }: BucketView, model: Model) {
   const origin = await findBucketOrigin(sql, id);
   const space = origin?.space ?? spaceOf(projections, model);
@@ -158,7 +158,7 @@ function warningsOf({ id }: Model, map: ActiveMap | null, active: ActiveMap | nu
     : [`the map of ${id} does not reach the score for use (0.90): ${share}; fit it with texts of your own`];
 }
 
-/** Read the fields of a request that hold for all its rows. */
+/** Resolve the request fields that apply to all rows. */
 async function uploadFieldsOf(sql: Sql, caller: Caller, bucket: BucketView, request: ImportRequest) {
   const { collection_id, privacy_level, classification, public_accessible } = request;
   if (public_accessible) requireMetadataManager(caller);
@@ -234,7 +234,7 @@ async function store(
     await notifyIngestWorkers(notifier, logger);
     return jobs;
   } catch (error) {
-    // The rows may exist nevertheless. Bytes without rows are swept.
+    // The rows may exist nevertheless. A sweep deletes bytes without rows.
     if (!mayHaveCommitted(error)) {
       for (const { wanted } of all) {
         await objects.delete(wanted.upload.key, { unreferenced: true }).catch(() => undefined);
@@ -266,13 +266,13 @@ function wantedOf(
   };
 }
 
-/** Make the name of a document from the id of its row. */
+/** Derive a document name from the id of its row. */
 function nameOf(id: string): string {
   const name = FileName.safeParse(boundedLine(fileNameOf(id), NAME_CHARS_MAX));
   return name.data ?? 'vector';
 }
 
-/** Refuse rows whose ids got or lost a document since they were planned. */
+/** Refuse rows whose ids gained or lost a document since planning. */
 async function refuseRaces(tx: Sql, caller: Caller, bucketId: string, rows: readonly PlannedRow[]): Promise<void> {
   const paths = rows.map(({ row }) => row.id);
   const present = await findNewestOfPaths(tx, caller, bucketId, paths);

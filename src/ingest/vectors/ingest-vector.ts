@@ -19,20 +19,20 @@ export interface VectorContext extends WriteContext {
   readonly statements: IngestStatements;
   readonly embedder: Embedder;
   readonly projections: Projections;
-  /** Find a model of the catalog. */
+  /** Find a model in the catalog. */
   readonly getModel: (id: string) => Model | undefined;
 }
 
-/** Return true for a document that is one imported vector. */
+/** Return true for a document that consists of one imported vector. */
 export function isVectorDocument({ contentType }: IngestSource): boolean {
   return contentType === VECTOR_TYPE;
 }
 
 /**
- * Write the generation of an imported vector: one chunk, whose vector the map of its model brings into the space of the
- * bucket. If there is no such map, the model of the bucket embeds the text.
+ * Write the generation of an imported vector: one chunk, whose vector its model's map brings into the bucket's space.
+ * If there is no such map, embed the text with the bucket's model.
  *
- * @throws JobError `corrupt`; `not_comparable` for a vector without text and without a map into the space of the bucket
+ * @throws JobError `corrupt`; `not_comparable` for a vector without text and without a map into the bucket's space
  */
 export async function ingestVector(
   context: VectorContext,
@@ -59,7 +59,7 @@ export async function ingestVector(
   return { generation, cost: embedder.cost };
 }
 
-/** Project a vector into the space of the bucket. Null if its model has no map into it. */
+/** Project a vector into the bucket's space. Return null if its model has no map into it. */
 async function project(
   { projections, getModel }: VectorContext,
   origin: VectorOrigin | null,

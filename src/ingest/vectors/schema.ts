@@ -25,7 +25,7 @@ export const VectorRow = z.strictObject({
 });
 export type VectorRow = z.output<typeof VectorRow>;
 
-/** Body of `POST /v1/buckets/{bucket}/vectors`. The fields beside the rows hold for all of them. */
+/** Body of `POST /v1/buckets/{bucket}/vectors`. Fields other than the rows apply to all rows. */
 export const ImportRequest = z.object({
   model: z.string().min(1).describe('id of the model that made the vectors'),
   rows: z.array(VectorRow).min(1).max(ROWS_MAX),

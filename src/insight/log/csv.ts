@@ -1,4 +1,4 @@
-/** Beginning of a text that spreadsheet programs would run as a formula. */
+/** Text prefix that spreadsheet programs would interpret as a formula. */
 const FORMULA = /^[=+\-@\t\r]/;
 
 /**

@@ -10,20 +10,20 @@ import { selectSearch } from './log-store.ts';
 import { readLevel } from './read-log.ts';
 import type { Judgement, SearchLogLevel } from './schema.ts';
 
-/** Database, and what is kept of searches. */
+/** Database connection and settings of the search log. */
 export interface SearchLogContext {
   readonly sql: Sql;
   readonly settings: SearchLogSettings;
 }
 
-/** Judged queries of a bucket: as many as `service index tune` takes. */
+/** Maximum number of judged queries of a bucket, which is also the limit of `service index tune`. */
 export const JUDGED_QUERIES_MAX = 10_000;
 
 /**
- * Choose what an organization keeps of its searches. A sweep removes the queries that it keeps no more; nobody can read
- * them from now on.
+ * Set how much an organization keeps of its searches. Queries that the new level doesn't keep become unreadable at
+ * once; a sweep deletes them later.
  *
- * @param level null for that of the operator
+ * @param level null to use the operator's level
  * @throws AppError `search_log_level_not_allowed` (409)
  */
 export async function setLevel(
@@ -48,7 +48,7 @@ export async function setLevel(
 }
 
 /**
- * Judge how well a document answers the query of a search in the log.
+ * Record how well a document answers the query of a logged search.
  *
  * @throws AppError `search_not_found`, `document_not_found` (404), `not_searched`, `too_many_judgements` (409)
  */
@@ -74,7 +74,7 @@ export async function judge(
     if ((await countJudgedQueries(tx, orgId, bucketId)) > JUDGED_QUERIES_MAX) {
       throw conflict(`a bucket has at most ${JUDGED_QUERIES_MAX} judged queries`, 'too_many_judgements');
     }
-    // The query is in the log only, which has its own retention.
+    // Leave the query out of the audit log: queries stay in the search log only, which has its own retention.
     const detail = { document: documentId, grade };
     await recordAudit(tx, { orgId, actor, action: 'search.judge', target: bucketId, detail });
   });
@@ -82,7 +82,7 @@ export async function judge(
 }
 
 /**
- * List the judged queries of a bucket, in the order of their texts.
+ * List the judged queries of a bucket, ordered by text.
  *
  * @throws AppError `scope_missing` (403), `bucket_not_found` (404)
  */

@@ -3,7 +3,7 @@ import { visibleTo } from '../../documents/visibility.ts';
 import type { Sql } from '../../platform/postgres.ts';
 import type { Judgement } from './schema.ts';
 
-/** Find the bucket of a document that the caller may see; null if there is none. */
+/** Return the bucket of a document that the caller may see, or null if there is none. */
 export async function findBucketOfDocument(sql: Sql, caller: Caller, documentId: string): Promise<string | null> {
   const [row] = await sql<{ bucketId: string }[]>`
     SELECT bucket_id AS "bucketId" FROM documents
@@ -17,7 +17,7 @@ export async function countJudgedQueries(sql: Sql, orgId: string, bucketId: stri
   return row?.n ?? 0;
 }
 
-/** Store a judgement, or remove it if it has no grade. */
+/** Store a judgement, or delete it if the grade is null. */
 export async function storeJudgement(tx: Sql, orgId: string, judgement: Judgement): Promise<void> {
   const { bucket_id: bucketId, query, document_id: documentId, grade } = judgement;
   if (grade === null) {
@@ -32,7 +32,7 @@ export async function storeJudgement(tx: Sql, orgId: string, judgement: Judgemen
     ON CONFLICT (bucket_id, query, document_id) DO UPDATE SET grade = excluded.grade, judged_at = now()`;
 }
 
-/** List queries of a bucket with the grades of the documents that answer them and that the caller may see. */
+/** List judged queries of a bucket, with the grades of the documents that the caller may see. */
 export async function selectJudgedQueries(
   sql: Sql,
   caller: Caller,

@@ -1,19 +1,19 @@
 import type { Sql, SqlFragment } from '../../platform/postgres.ts';
 import { LOG_LEVELS, type LogLevel, type SearchLogSettings } from '../../platform/search-settings.ts';
 
-/** Return what is kept of the searches of an organization. @param own level that it chose; null if it chose none */
+/** Return the level that applies to an organization. @param own level that it chose; null if it chose none */
 export function levelFor({ level, levelMax }: SearchLogSettings, own: LogLevel | null): LogLevel {
   return LOG_LEVELS[Math.min(LOG_LEVELS.indexOf(own ?? level), LOG_LEVELS.indexOf(levelMax))] as LogLevel;
 }
 
-/** Build the condition that an organization, a row of `organizations`, keeps at least this much of its searches. */
+/** Build a condition on `organizations`: the organization keeps at least this much of its searches. */
 export function keepsAtLeast(sql: Sql, settings: SearchLogSettings, wanted: 'counts' | 'queries'): SqlFragment {
   const enough = LOG_LEVELS.slice(LOG_LEVELS.indexOf(wanted));
   if (!enough.includes(settings.levelMax)) return sql`false`;
   return sql`coalesce(organizations.search_log, ${settings.level}) = ANY(${sql.array([...enough])}::text[])`;
 }
 
-/** Read the levels that organizations chose, of those that chose one. @param orgIds null for all organizations */
+/** Read the levels of the organizations that chose one. @param orgIds null for all organizations */
 export async function selectLevels(sql: Sql, orgIds: readonly string[] | null): Promise<Map<string, LogLevel>> {
   const rows = await sql<{ id: string; level: LogLevel }[]>`
     SELECT id, search_log AS level FROM organizations
@@ -21,7 +21,7 @@ export async function selectLevels(sql: Sql, orgIds: readonly string[] | null): 
   return new Map(rows.map(({ id, level }) => [id, level]));
 }
 
-/** Read the level that an organization chose; null if it chose none. */
+/** Read the level that an organization chose, or null if it chose none. */
 export async function selectLevel(sql: Sql, orgId: string): Promise<LogLevel | null> {
   const [row] = await sql<{ level: LogLevel | null }[]>`
     SELECT search_log AS level FROM organizations WHERE id = ${orgId}`;

@@ -6,7 +6,7 @@ import type { Asker } from '../../search/search-recorder.ts';
 import { keepsAtLeast } from './level-store.ts';
 import { type LogEntry, OPENED_MAX } from './schema.ts';
 
-/** Search that is about to be written. */
+/** Search to be written to the log. */
 export interface LoggedSearch {
   readonly id: string;
   readonly org_id: string;
@@ -21,7 +21,7 @@ export interface LoggedSearch {
   readonly request_id: string | null;
 }
 
-/** Documents opened from the results of a search, and feedback on it. */
+/** Documents opened from the results of a search, and feedback on the search. */
 export interface SearchNote {
   readonly id: string;
   readonly org_id: string;
@@ -30,7 +30,7 @@ export interface SearchNote {
   readonly chunk_id: string | null;
 }
 
-/** Write searches of the organizations that keep queries. Leave out those of other and of deleted organizations. */
+/** Insert the searches of organizations that keep queries. Skip all other and deleted organizations. */
 export async function insertSearches(
   sql: Sql,
   settings: SearchLogSettings,
@@ -47,7 +47,7 @@ export async function insertSearches(
     ON CONFLICT (id) DO NOTHING`;
 }
 
-/** Add notes to their searches, at most one note for each. Return the ids of those that the log has. */
+/** Merge notes into their searches, at most one note per search. Return the ids of the logged ones. */
 export async function applyNotes(sql: Sql, notes: readonly SearchNote[]): Promise<string[]> {
   const rows = await sql<{ id: string }[]>`
     UPDATE search_log SET
@@ -61,7 +61,7 @@ export async function applyNotes(sql: Sql, notes: readonly SearchNote[]): Promis
   return rows.map(({ id }) => id);
 }
 
-/** Conditions on searches, with the bucket by its id. */
+/** Filter for searches, with the bucket given by id. */
 export interface SearchConditions {
   readonly since?: Date | undefined;
   readonly bucketId?: string | undefined;
@@ -71,8 +71,8 @@ export interface SearchConditions {
 }
 
 /**
- * Build the condition on rows of `search_log` that they are of the caller's organization, and meet the conditions. Keys
- * that are limited to buckets cannot read the log.
+ * Build a condition on `search_log`: rows of the caller's organization that match the filter. Keys limited to buckets
+ * can't read the log.
  */
 export function loggedFor(sql: Sql, { orgId }: Caller, conditions: SearchConditions = {}): SqlFragment {
   const { since, bucketId, unanswered, minMs, contains } = conditions;
@@ -85,7 +85,7 @@ export function loggedFor(sql: Sql, { orgId }: Caller, conditions: SearchConditi
     ${contains === undefined ? sql`` : sql`AND strpos(lower(query), lower(${contains})) > 0`}`;
 }
 
-/** List searches, newest first. @param page.after id of the last one of the previous page */
+/** List searches, newest first. @param page.after id of the last search on the previous page */
 export async function selectSearches(
   sql: Sql,
   caller: Caller,
@@ -112,7 +112,7 @@ export async function selectSlowest(
   return withDocuments(sql, caller, rows);
 }
 
-/** Find the query and the buckets of a search; null if the log does not have it. */
+/** Return the query and the buckets of a search, or null if the log doesn't contain it. */
 export async function selectSearch(
   sql: Sql,
   caller: Caller,
@@ -124,7 +124,7 @@ export async function selectSearch(
   return row ?? null;
 }
 
-/** Delete at most `rowsMax` searches that are too old, or whose organization keeps no queries any more. */
+/** Delete at most `rowsMax` searches that are too old or whose organization no longer keeps queries. */
 export async function deleteOldSearches(sql: Sql, settings: SearchLogSettings, rowsMax: number): Promise<void> {
   await sql`
     DELETE FROM search_log WHERE id IN (
@@ -138,7 +138,7 @@ export async function deleteOldSearches(sql: Sql, settings: SearchLogSettings, r
 
 type Row = Record<string, unknown>;
 
-/** Make entries of rows, with the names of the opened documents that the caller may see. */
+/** Convert rows to log entries, with the names of the opened documents that the caller may see. */
 async function withDocuments(sql: Sql, caller: Caller, rows: readonly Row[]): Promise<LogEntry[]> {
   const ids = [...new Set(rows.flatMap((row) => row['opened'] as string[]))];
   const documents =

@@ -12,7 +12,7 @@ const DAY_MS = 86_400_000;
 const QUERIES_SHOWN = 20;
 const EXPORT_ROWS = 1_000;
 
-/** Read what an organization keeps of its searches. */
+/** Return how much an organization keeps of its searches. */
 export async function readLevel(sql: Sql, settings: SearchLogSettings, orgId: string): Promise<SearchLogLevel> {
   const chosen = await selectLevel(sql, orgId);
   return {
@@ -24,8 +24,8 @@ export async function readLevel(sql: Sql, settings: SearchLogSettings, orgId: st
 }
 
 /**
- * List searches, newest first. The list is empty unless the organization keeps queries: those that it kept before are
- * about to be removed.
+ * List searches, newest first. The list is empty if the organization doesn't keep queries, even while a sweep has yet
+ * to delete older ones.
  *
  * @throws AppError `bucket_not_found` (404)
  */
@@ -41,7 +41,7 @@ export async function listSearches(
   return level === 'queries' ? selectSearches(sql, caller, conditions, page) : [];
 }
 
-/** Sum up the searches of the last days. @throws AppError `bucket_not_found` (404) */
+/** Summarize the searches of the last days. @throws AppError `bucket_not_found` (404) */
 export async function summarizeSearches(
   sql: Sql,
   settings: SearchLogSettings,
@@ -64,7 +64,7 @@ export async function summarizeSearches(
 }
 
 /**
- * List the queries of a bucket that were asked most. The list is empty unless the organization keeps queries.
+ * List the most frequent queries of a bucket. The list is empty if the organization doesn't keep queries.
  *
  * @throws AppError `bucket_not_found` (404)
  */
@@ -81,7 +81,7 @@ export async function listAskedMost(
   return (await selectAsked(sql, caller, conditions, rowsMax)).map(({ query }) => query);
 }
 
-/** Write the log as NDJSON or CSV, newest search first, a page at a time. @throws as `listSearches` */
+/** Write the log as NDJSON or CSV, newest search first, one page at a time. @throws the errors of `listSearches` */
 export async function* exportSearches(
   sql: Sql,
   settings: SearchLogSettings,
@@ -114,7 +114,7 @@ function toCells(entry: LogEntry): (string | number)[] {
   return COLUMNS.map((column) => cells[column] ?? '');
 }
 
-/** Read the conditions of a filter. Searches that are too old are not shown, even if they are not removed yet. */
+/** Convert a filter to conditions. Expired searches are hidden even before a sweep deletes them. */
 async function conditionsOf(
   sql: Sql,
   settings: SearchLogSettings,

@@ -4,11 +4,11 @@ import { textInteger } from '../../platform/zod-integers.ts';
 import { Relevance } from '../../search/relevance/schema.ts';
 import { ASKERS } from '../../search/search-recorder.ts';
 
-/** Length of a query in the log. */
+/** Maximum length of a logged query. */
 export const QUERY_CHARS_MAX = 500;
 /** Duration from which a search counts as slow. */
 export const SLOW_MS = 1_000;
-/** Documents that one search notes as opened. */
+/** Maximum number of opened documents recorded per search. */
 export const OPENED_MAX = 20;
 export const GRADE_MAX = 3;
 
@@ -28,7 +28,7 @@ export type SearchLogLevel = z.output<typeof SearchLogLevel>;
 /** Body of `PUT /v1/search/log/level`. */
 export const LevelChange = z.object({ level: Level.nullable().describe('null: the level of the operator') });
 
-/** Conditions on the entries of the log. */
+/** Filter for log entries. */
 export const LogFilter = z.object({
   since: z.iso.datetime({ offset: true }).optional().describe('only searches from this time on'),
   bucket: z.string().min(1).max(200).optional().describe('id or name: only searches of this bucket'),
@@ -42,7 +42,7 @@ export const LogFilter = z.object({
 });
 export type LogFilter = z.output<typeof LogFilter>;
 
-/** Search in the log. */
+/** Logged search. */
 export const LogEntry = z
   .object({
     id: z.string().describe('search_id of its response'),
@@ -81,7 +81,7 @@ export const SummaryQuery = z.object({
   bucket: z.string().min(1).max(200).optional().describe('id or name: only searches of this bucket'),
 });
 
-/** Summary of the search log. Lists of queries are empty unless the organization keeps queries. */
+/** Summary of the search log. Its lists of queries are empty if the organization doesn't keep queries. */
 export const LogSummary = z
   .object({
     level: SearchLogLevel,
@@ -115,7 +115,7 @@ export const JudgementRequest = z.object({
     .describe('how well the document answers the query: 0 (not at all) to 3 (fully); null removes the judgement'),
 });
 
-/** Pair of a query and a document that a person judged. */
+/** Grade that a person gave to a document for a query. */
 export const Judgement = z
   .object({
     bucket_id: z.string(),

@@ -14,21 +14,21 @@ import { applyNotes, insertSearches, type LoggedSearch, type SearchNote } from '
 import { QUERY_CHARS_MAX } from './schema.ts';
 
 const FLUSH_EVERY_MS = 1_000;
-/** Searches and notes that one process holds until they are written. Further ones are dropped and counted. */
+/** Maximum number of unwritten searches and notes that a process holds. It drops and counts any more. */
 const ROWS_MAX = 5_000;
 const NOTES_MAX = 5_000;
-/** Time after which another process has written its searches, so that notes on them find them. */
+/** Delay before notes are written, so that other processes have written the searches that they refer to. */
 const NOTE_AFTER_MS = 3 * FLUSH_EVERY_MS;
 
-/** Counts and log of searches. A crash loses those of the last second (counts: of the last five). */
+/** Recorder of search counts and of the search log. A crash loses the last second (counts: the last five). */
 export interface SearchLog extends SearchRecorder {
-  /** Note that a document was opened from the results of a search. */
+  /** Record that a document was opened from the results of a search. */
   opened(orgId: string, searchId: string, documentId: string): void;
-  /** Note that the answer from a search was rated. */
+  /** Record that the answer based on a search was rated. */
   rated(orgId: string, searchId: string, helpful: boolean): void;
   /** Record feedback on a search. @throws AppError `search_not_found` (404) */
   giveFeedback(orgId: string, searchId: string, feedback: { helpful: boolean; chunkId: string | null }): Promise<void>;
-  /** Take over a change of a level at once; other processes do within a second of the next search. */
+  /** Apply a changed level at once. Other processes apply it within a second of their next search. */
   readLevel(orgId: string): Promise<void>;
   /** Write everything that was recorded before this call. */
   flush(): Promise<void>;
@@ -40,7 +40,7 @@ interface LogContext {
   readonly logger: Logger;
   readonly registry: Registry;
   readonly settings: SearchLogSettings;
-  /** True if the questions of messengers are kept like all others. */
+  /** True to log questions from messengers like any other search. */
   readonly keepsMessengers: boolean;
 }
 
@@ -84,13 +84,12 @@ function noteOf(orgId: string, id: string, note: Partial<SearchNote>): SearchNot
   return { id, org_id: orgId, opened: [], helpful: null, chunk_id: null, ...note };
 }
 
-/** Searches and notes of this process that wait to be written. */
+/** Searches and notes of this process that have not been written yet. */
 class Batch {
   readonly #context: LogContext;
   readonly #dropped: Counter;
-  /** Levels that organizations chose. */
   #levels = new Map<string, LogLevel>();
-  /** Organizations that searched since their levels were read. */
+  /** Organizations that searched since their levels were last read. */
   #searching = new Set<string>();
   #rows: LoggedSearch[] = [];
   #notes: { readonly note: SearchNote; readonly atMs: number }[] = [];
@@ -136,7 +135,7 @@ class Batch {
     if (this.#notes.length < NOTES_MAX) this.#notes.push({ note, atMs: Date.now() });
   }
 
-  /** Read the levels of organizations, or of all for null. */
+  /** Read the levels of organizations. @param orgIds null for all organizations */
   async readLevels(orgIds: readonly string[] | null): Promise<void> {
     const levels = await selectLevels(this.#context.sql, orgIds);
     if (orgIds === null) this.#levels = levels;
@@ -162,7 +161,7 @@ class Batch {
     try {
       await insertSearches(this.#context.sql, this.#context.settings, rows);
     } catch (error) {
-      // Those that came meanwhile are fewer, and newer.
+      // Put the failed rows back in front. On overflow, the newest rows are dropped.
       const kept = [...rows, ...this.#rows].slice(0, ROWS_MAX);
       this.#dropped.inc(rows.length + this.#rows.length - kept.length);
       this.#rows = kept;
@@ -178,7 +177,7 @@ class Batch {
   }
 }
 
-/** Merge notes on the same search. */
+/** Merge notes on the same search into one. */
 function merged(notes: readonly SearchNote[]): SearchNote[] {
   const byId = new Map<string, SearchNote>();
   for (const note of notes) {
@@ -193,7 +192,7 @@ function merged(notes: readonly SearchNote[]): SearchNote[] {
   return [...byId.values()];
 }
 
-/** Bound a query, and make it one line. */
+/** Truncate a query and put it on one line. */
 function loggedText(query: string): string {
   const text = query.slice(0, 4 * QUERY_CHARS_MAX).replace(/[\p{Cc}\s]+/gu, ' ');
   return text.trimStart().slice(0, QUERY_CHARS_MAX).trimEnd().toWellFormed();

@@ -3,7 +3,7 @@ import type { Sql } from '../../platform/postgres.ts';
 import { loggedFor, type SearchConditions } from './log-store.ts';
 import type { Asked, LogSummary } from './schema.ts';
 
-/** Sum the searches of an organization by day, from the day `start` (`YYYY-MM-DD`) on. */
+/** Sum the searches of an organization per day, starting on the day `start` (`YYYY-MM-DD`). */
 export async function selectDays(
   sql: Sql,
   { orgId }: Caller,
@@ -18,7 +18,7 @@ export async function selectDays(
   return rows as unknown as LogSummary['by_day'];
 }
 
-/** Count searches by the kind of caller, and feedback. */
+/** Count searches per kind of caller, and feedback. */
 export async function selectAskers(
   sql: Sql,
   caller: Caller,
@@ -37,7 +37,7 @@ export async function selectAskers(
   };
 }
 
-/** List the queries that were asked most, in any case. Queries of several buckets are counted together. */
+/** List the most frequent queries. Group by text, ignoring case and buckets. */
 export async function selectAsked(
   sql: Sql,
   caller: Caller,
@@ -57,7 +57,7 @@ export async function selectAsked(
   const byId = new Map(last.map((row) => [row.id, row]));
   return rows.flatMap((row) => {
     const of = byId.get(row['last_id'] as string);
-    // A sweep may have removed it meanwhile.
+    // A sweep may have deleted the search meanwhile.
     if (of === undefined) return [];
     return {
       query: of.query,

@@ -52,10 +52,10 @@ export interface MapContext {
 type SampledChunk = StoredChunk & { readonly document: SampledDocument };
 
 /**
- * Project a sample of the chunks of a bucket that the caller may see onto two dimensions, by principal component
- * analysis of their vectors.
+ * Project a sample of a bucket's chunks that the caller may see onto two dimensions, by principal component analysis of
+ * their vectors.
  *
- * @throws AppError `bucket_not_found` (404), `index_unavailable` (503), and the signal's reason
+ * @throws AppError `bucket_not_found` (404), `index_unavailable` (503), or the reason of the signal
  */
 export async function mapBucket(
   { sql, chunks: index, threads }: MapContext,
@@ -92,11 +92,11 @@ export async function mapBucket(
 
 interface SampledChunks {
   readonly chunks: readonly SampledChunk[];
-  /** Float32Array [n x 1024], row-major, at the begin of a buffer that nothing else uses. */
+  /** Float32Array [n x 1024], row-major, at the start of a buffer of its own. */
   readonly vectors: Float32Array<ArrayBuffer>;
 }
 
-/** Read enough first chunks of each sampled document to fill the sample. */
+/** Read the first chunks of each sampled document, enough to fill the sample. */
 async function readSample(
   chunks: ChunkIndex,
   table: TableVersion,
@@ -105,7 +105,7 @@ async function readSample(
 ): Promise<SampledChunks> {
   const perDocument = Math.max(1, Math.floor(chunksMax / documents.length));
   const byId = new Map(documents.map((document) => [document.id, document]));
-  // Chunks of older generations may still be there.
+  // Leave room for chunks of older generations, which may not be deleted yet.
   const limit = 4 * chunksMax;
   const read = await chunks.readChunks(table, { documentIds: [...byId.keys()], perDocument, limit });
   const sampled: SampledChunk[] = [];

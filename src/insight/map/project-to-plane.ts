@@ -1,8 +1,8 @@
-/** Maximum number of rows of one projection. More would not make the directions clearer. */
+/** Maximum number of rows per projection. More rows don't make the directions clearer. */
 export const PLANE_ROWS_MAX = 2_000;
-/** Steps for one direction, each of which takes 1 ms for 500 rows. More of them change no picture visibly. */
+/** Maximum power iterations per direction, 1 ms each for 500 rows. More don't change the picture visibly. */
 const STEPS_MAX = 20;
-/** Change of a unit vector between two steps below which a direction counts as found. */
+/** Convergence threshold: change of the unit vector between two iterations. */
 const CHANGE_MIN = 1e-3;
 
 export interface PlaneTask {
@@ -14,13 +14,13 @@ export interface PlaneTask {
 export interface Plane {
   /** Float64Array [n x 2], row-major: coordinates along the two directions of the largest variance. */
   readonly points: Float64Array;
-  /** Shares of the variance that the two directions explain. */
+  /** Shares of the total variance along the two directions. */
   readonly explained: readonly [number, number];
 }
 
 /**
- * Project vectors onto the plane of their largest variance: principal component analysis by power iteration with
- * deflation (Hotelling, 1933). Directions have a fixed sign, so that equal input gives an equal picture.
+ * Project vectors onto the plane of largest variance: principal component analysis by power iteration with deflation
+ * (Hotelling, 1933). The signs of the directions are fixed, so equal input gives an equal picture.
  */
 export function projectToPlane({ vectors, dimensions }: PlaneTask): Plane {
   const n = vectors.length / dimensions;
@@ -55,11 +55,11 @@ function centred(vectors: Float32Array, n: number, d: number): Float32Array {
 }
 
 /**
- * Compute the scores of the rows along their direction of largest variance, and remove that direction from the rows.
- * Null if they have no variance.
+ * Compute the scores of the rows along their direction of largest variance, and subtract that direction from the rows.
+ * Return null if the rows have no variance.
  */
 function firstScores(rows: Float32Array, n: number, d: number): Float64Array | null {
-  // The longest row is a start that is not orthogonal to everything.
+  // Start from the longest row, which can't be orthogonal to all rows.
   let longest = 0;
   let longestSquare = 0;
   for (let i = 0; i < n; i++) {
@@ -87,7 +87,7 @@ function firstScores(rows: Float32Array, n: number, d: number): Float64Array | n
   return scores;
 }
 
-/** Multiply the rows by a direction: Float64Array [n]. */
+/** Multiply the rows by a direction. Return Float64Array [n]. */
 function along(rows: Float32Array, n: number, d: number, direction: Float64Array): Float64Array {
   const scores = new Float64Array(n);
   for (let i = 0; i < n; i++) {
@@ -98,7 +98,7 @@ function along(rows: Float32Array, n: number, d: number, direction: Float64Array
   return scores;
 }
 
-/** Multiply a direction by the transposed rows times the rows: Float64Array [d]. */
+/** Multiply the transposed rows by the rows by a direction, one power iteration. Return Float64Array [d]. */
 function stepFrom(rows: Float32Array, n: number, d: number, direction: Float64Array): Float64Array {
   const sums = new Float64Array(d);
   for (let i = 0; i < n; i++) {

@@ -2,7 +2,7 @@ import type { Caller } from '../../access/caller.ts';
 import { visibleTo } from '../../documents/visibility.ts';
 import type { Sql } from '../../platform/postgres.ts';
 
-/** Document of a sample, with the generation of the chunks that searches find. */
+/** Sampled document and its active generation. */
 export interface SampledDocument {
   readonly id: string;
   readonly generation: number;
@@ -10,10 +10,10 @@ export interface SampledDocument {
 }
 
 /**
- * Sample documents of a bucket that the caller may see and that have vectors. The sample is spread evenly and is the
- * same each time, since it follows a hash of the ids.
+ * Sample documents of a bucket that the caller may see and that have vectors. Ordering by a hash of the id makes the
+ * sample evenly spread and repeatable.
  *
- * @returns at most `documentsMax` documents, and the number of all
+ * @returns at most `documentsMax` documents, and the total number of documents
  */
 export async function sampleDocuments(
   sql: Sql,

@@ -2,7 +2,7 @@ import { readFile } from 'node:fs/promises';
 import { isPem } from '../../platform/source-secrets.ts';
 import { SourceFault } from './source-reader.ts';
 
-/** Reason and advice for a certificate that is not trusted, by the error code of Node.js. */
+/** Reason and advice for an untrusted certificate, by Node.js error code. */
 const REASONS: Readonly<Record<string, string>> = {
   DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is self-signed; set ca of the connection to trust it',
   SELF_SIGNED_CERT_IN_CHAIN: 'a private authority signed its certificate; set ca of the connection to trust it',
@@ -15,14 +15,14 @@ const REASONS: Readonly<Record<string, string>> = {
   ERR_TLS_CERT_ALTNAME_INVALID: 'its certificate is for another host name; use the name that the certificate has',
 };
 
-/** Return why a certificate is not trusted and what to do; null for other errors. */
+/** Return why a certificate is not trusted and what to do about it; null for other errors. */
 export function certificateReason(error: unknown): string | null {
   const { code, cause } = error as { code?: unknown; cause?: unknown };
   if (typeof code === 'string' && Object.hasOwn(REASONS, code)) return REASONS[code] as string;
   return cause instanceof Error ? certificateReason(cause) : null;
 }
 
-/** Return the certificates of the setting `ca` as PEM text; null: the public ones. @throws SourceFault */
+/** Return the certificates of the setting `ca` as PEM text; null for the public ones. @throws SourceFault */
 export async function readCa(ca: string | null): Promise<string | null> {
   if (ca === null || isPem(ca)) return ca;
   const text = await readFile(ca, 'utf8').catch((error: NodeJS.ErrnoException) => {

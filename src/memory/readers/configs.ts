@@ -14,7 +14,7 @@ const Glob = z
     if (fault !== null) context.addIssue({ code: 'custom', message: fault });
   });
 const Globs = z.array(Glob).min(1).max(PATTERNS_MAX).optional();
-/** Text without line breaks and other control characters. */
+/** Text without line breaks or other control characters. */
 export const lineOfText = z
   .string()
   .refine((value) => value.isWellFormed() && !/\p{Cc}/u.test(value), 'must not have control characters');
@@ -35,7 +35,7 @@ const WebdavConfig = z.strictObject({
 
 const S3Config = z.strictObject({ prefix: lineOfText.max(512).default(''), include: Globs, exclude: Globs });
 
-/** Folder below the top of a repository or a library, without a slash at its ends. */
+/** Folder path within a repository or library, without a leading or trailing slash. */
 const repositoryPath = lineOfText
   .max(1024)
   .refine((path) => !path.startsWith('/') && !path.split('/').includes('..'), 'must be relative to the top')
@@ -82,7 +82,7 @@ const GitConfig = z.strictObject({
 });
 
 const identifier = lineOfText.min(1).max(63);
-/** Fields of a source that reads a table or a view. */
+/** Config fields of a source that reads a table or view. */
 const rows = {
   table: identifier,
   key: z.array(identifier).min(1).max(8).optional().describe('columns that identify a row; default: the primary key'),
@@ -148,7 +148,7 @@ const ImapConfig = z.strictObject({
   attachments: z.boolean().default(true).describe('false: only the text of messages is read'),
 });
 
-/** Schema of `config` for each type of connection. */
+/** Schema of `config` per connection type. */
 export const CONFIG_BY_TYPE = {
   folder: FolderConfig,
   s3: S3Config,
@@ -166,5 +166,5 @@ export const CONFIG_BY_TYPE = {
   slack: SlackConfig,
 } as const;
 
-/** Checked `config` of a source of a type. */
+/** Validated `config` of a source type. */
 export type ConfigOf<T extends keyof typeof CONFIG_BY_TYPE> = z.output<(typeof CONFIG_BY_TYPE)[T]>;

@@ -16,29 +16,29 @@ import {
 } from './source-reader.ts';
 
 const SLICES_MAX = 10_000;
-/** Age below which a file may change without a new modification time, because clocks of file systems are coarse. */
+/** Age below which a file can change without a new modification time, since file system clocks are coarse. */
 const SETTLED_MS = 2_000;
 
 export interface FolderOptions {
-  /** Root folder from the operator's settings. */
+  /** Root folder in the operator's settings. */
   readonly root: string;
   /** Folder of the source, relative to `root`. */
   readonly path: string;
   readonly globs: Globs;
   readonly dataDir: string;
   readonly bytesMax: number;
-  /** Maximum number of slices of a listing, each with up to 1,000 folders. */
+  /** Maximum number of slices per listing, each with up to 1,000 folders. */
   readonly slicesMax?: number;
 }
 
-/** Real paths of a source's folder, its root and the data directory. */
+/** Real paths of the source's folder, its root, and the data directory. */
 export interface FolderPlace {
   readonly root: string;
   readonly base: string;
   readonly dataDir: string;
 }
 
-/** Resolve the folder of a source. @throws SourceFault if it is missing, no folder, or outside its root */
+/** Resolve the source's folder. @throws SourceFault if it is missing, not a folder, or outside its root */
 export async function resolveFolder(options: Pick<FolderOptions, 'root' | 'path' | 'dataDir'>): Promise<FolderPlace> {
   const at = (folder: string) =>
     realpath(folder).catch((error: NodeJS.ErrnoException) => {
@@ -60,12 +60,12 @@ export async function resolveFolder(options: Pick<FolderOptions, 'root' | 'path'
 
 const LIST_MODULE = new URL('./list-folder.ts', import.meta.url).href;
 
-/** Open a folder as a source. Size and time identify the version of a file. Real paths keep files inside the root. */
+/** Open a folder as a source. Size and time are a file's version. Real path checks keep files inside the root. */
 export function openFolderReader(options: FolderOptions): SourceReader {
   return {
     async *list(signal) {
       const place = await resolveFolder(options);
-      // A server that does not answer blocks its thread forever, so this thread must not be shared.
+      // An unresponsive file server blocks the thread forever, so don't share it.
       const thread = openThread();
       let slices = 0;
       try {
@@ -140,13 +140,13 @@ async function readFile(
 }
 
 /**
- * Open a file of the folder. Return null if its real path is outside the root or inside the data directory. Check the
- * path of the open file, since a part of the path may have become a link after the listing.
+ * Open a file of the folder. Return null if its real path is outside the root or inside the data directory. Check
+ * the path of the open file, since part of the path may have become a link after the listing.
  */
 async function openContained({ root, base, dataDir }: FolderPlace, key: string): Promise<FileHandle | null> {
   const target = await realpath(path.join(base, key));
   if (!isWithin(root, target) || isWithin(dataDir, target)) return null;
-  // Opening a pipe without O_NONBLOCK would wait for a writer.
+  // Without O_NONBLOCK, opening a pipe would wait for a writer.
   const file = await open(target, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   const opened = await readlink(`/proc/self/fd/${file.fd}`).catch(() => realpath(target));
   if (isWithin(root, opened) && !isWithin(dataDir, opened)) return file;

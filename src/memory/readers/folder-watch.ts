@@ -4,14 +4,12 @@ import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { FolderPlace } from './folder-reader.ts';
 
-/**
- * Maximum number of watched folders in one tree, since each uses a watch of the system. Other folders need a schedule.
- */
+/** Maximum number of watched folders per tree, since each uses a system watch. Further ones need a schedule. */
 const FOLDERS_MAX = 1_000;
-/** Quiet time to wait for before reporting changes. */
+/** Quiet period before changes are reported. */
 const QUIET_MS = 1_000;
 
-/** Watches of the folders of one tree. They do not keep the process running. */
+/** Watches on the folders of a tree. They don't keep the process running. */
 export class FolderWatch {
   readonly #watchers = new Map<string, FSWatcher>();
   readonly #place: FolderPlace;
@@ -26,14 +24,14 @@ export class FolderWatch {
     this.#stop = stop;
   }
 
-  /** @param onChange called once changes pause */
+  /** @param onChange called when changes pause */
   static async open(place: FolderPlace, onChange: () => void, stop: AbortSignal): Promise<FolderWatch> {
     const opened = new FolderWatch(place, onChange, stop);
     await opened.#add(place.base);
     return opened;
   }
 
-  /** True once the system ended a watch, for example because the folder was removed. */
+  /** True once the system has ended a watch, for example because the folder was removed. */
   get isBroken(): boolean {
     return this.#isBroken;
   }
@@ -43,7 +41,7 @@ export class FolderWatch {
     this.#watchers.clear();
   }
 
-  /** Watch a folder and its subfolders. On Linux, recursive watching in Node opens a watch for each file. */
+  /** Watch a folder and its subfolders. On Linux, Node's recursive mode would open a watch per file. */
   async #add(top: string): Promise<void> {
     const pending = [top];
     for (let folder = pending.pop(); folder !== undefined; folder = pending.pop()) {
@@ -64,7 +62,7 @@ export class FolderWatch {
       });
       this.#watchers.set(folder, watcher);
     } catch {
-      // The system is out of watches, or the folder is gone. A schedule finds the changes.
+      // The system has no more watches, or the folder is gone. A schedule finds the changes.
     }
   }
 

@@ -3,25 +3,25 @@ export interface Globs {
   readonly exclude?: readonly string[] | undefined;
 }
 
-/** Maximum number of patterns that the braces of one glob stand for. */
+/** Maximum number of patterns that the braces of a glob may expand to. */
 const ALTERNATIVES_MAX = 64;
 
-/** One character of a path segment that a pattern accepts. */
+/** Predicate for a single character in a path segment. */
 type CharacterTest = (character: string) => boolean;
 
-/** Part of a segment's pattern: any number of characters, or one character. */
+/** Part of a segment pattern: any number of characters, or one character. */
 type Token = 'star' | CharacterTest;
 
-/** Pattern of one segment of a path, or any number of segments (`**`). */
+/** Pattern for one path segment, or for any number of segments (`**`). */
 type SegmentPattern = 'globstar' | { readonly tokens: readonly Token[]; readonly isHiddenNamed: boolean };
 
 /**
- * Compile globs into a test of a path with `/` between its parts: `*`, `**`, `?`, `[a-z]`, `[!a]`, `{a,b}`, and `\`
- * before a literal character. Without `include`, every path matches unless it has a hidden part (one that begins with a
- * dot). Composed and decomposed characters are the same.
+ * Compile globs to a predicate on `/`-separated paths: `*`, `**`, `?`, `[a-z]`, `[!a]`, `{a,b}`, and `\` before a
+ * literal character. Without `include`, match every path that has no hidden segment (starting with a dot). Composed and
+ * decomposed characters are equal.
  *
- * The time is at most proportional to the length of the path times that of the pattern, because a regular expression
- * with several stars can take exponential time.
+ * Matching takes time proportional to path length times pattern length at most. A regular expression with several stars
+ * could take exponential time.
  */
 export function compileGlobs({ include = ['**'], exclude = [] }: Globs): {
   matches(path: string): boolean;
@@ -47,7 +47,7 @@ export function compileGlobs({ include = ['**'], exclude = [] }: Globs): {
   };
 }
 
-/** Return the fault of a glob, or null. */
+/** Describe the fault of a glob, or return null. */
 export function globFault(glob: string): string | null {
   return expandBraces(glob) === null ? `must stand for at most ${ALTERNATIVES_MAX} patterns with its braces` : null;
 }
@@ -56,10 +56,10 @@ function segmentsOf(path: string): string[] {
   return path.normalize('NFC').split('/');
 }
 
-/** Compile one glob into a test for each pattern that its braces stand for. @throws Error if it has a `globFault` */
+/** Compile a glob to one predicate per pattern that its braces expand to. @throws Error if it has a `globFault` */
 function compileGlob(glob: string, matchesHidden: boolean): ((segments: readonly string[]) => boolean)[] {
   const alternatives = expandBraces(glob.normalize('NFC'));
-  // To match nothing instead would read what `exclude` keeps out.
+  // Matching nothing instead would let the source read what `exclude` should exclude.
   if (alternatives === null) throw new Error(`the glob ${glob} stands for too many patterns`);
   return alternatives.map((alternative) => {
     const patterns = alternative
@@ -93,9 +93,9 @@ function matchSegment(
 }
 
 /**
- * Match a sequence with patterns, of which some stand for any number of items. On a mismatch, only the last of those
- * takes one item more: an earlier one could not help, because the last one can take the same items.
- * @param mayTake returns false for an item that no such pattern may take
+ * Match a sequence against patterns, some of which match any number of items. On a mismatch, extend only the last of
+ * those by one item: an earlier one couldn't help, since the last one can match the same items.
+ * @param mayTake returns false for an item that such a pattern must not match
  */
 function matchSequence<Item, Pattern>(
   items: readonly Item[],
@@ -145,7 +145,7 @@ function compileSegment(text: string): SegmentPattern {
   return { tokens, isHiddenNamed: text.startsWith('.') || text.startsWith('\\.') };
 }
 
-/** Compile the inside of `[…]`: characters and ranges, or all others after `!` or `^`. */
+/** Compile the content of `[…]`: characters and ranges, or all other characters after `!` or `^`. */
 function compileClass(inside: readonly string[]): CharacterTest {
   const isNegated = inside[0] === '!' || inside[0] === '^';
   const members = isNegated ? inside.slice(1) : inside;
@@ -159,7 +159,7 @@ function compileClass(inside: readonly string[]): CharacterTest {
   return (character) => ranges.some(([from, to]) => from <= character && character <= to) !== isNegated;
 }
 
-/** List the patterns that `{a,b}` stands for, also nested; null if there are too many. */
+/** Expand `{a,b}`, including nested braces. Return null if there are too many patterns. */
 function expandBraces(glob: string): string[] | null {
   const open = findOpening(glob);
   if (open === null) return [glob];
@@ -175,7 +175,7 @@ function expandBraces(glob: string): string[] | null {
   return expanded;
 }
 
-/** Find the first balanced `{…}` with a comma at its own depth. */
+/** Find the first balanced `{…}` with a comma at its own nesting level. */
 function findOpening(glob: string): { start: number; end: number; commas: number[] } | null {
   const opened: { start: number; commas: number[] }[] = [];
   let found: { start: number; end: number; commas: number[] } | null = null;

@@ -10,9 +10,9 @@ import {
   withoutControl,
 } from './source-reader.ts';
 
-/** Entries after which a slice ends, once the current folder is finished. */
+/** Number of entries after which a slice ends, once the current folder is complete. */
 const SLICE_ENTRIES = 4_000;
-/** Folders after which a slice ends. */
+/** Number of folders after which a slice ends. */
 const SLICE_FOLDERS = 1_000;
 
 export interface FolderSlice {
@@ -20,10 +20,10 @@ export interface FolderSlice {
   readonly base: string;
   /** Real path that contains everything the source may read. */
   readonly root: string;
-  /** Real path of the data directory of the service, which is never listed. */
+  /** Real path of the service's data directory, which is never listed. */
   readonly dataDir: string;
   readonly globs: Globs;
-  /** Folders still to list, relative to `base`. */
+  /** Folders still to be listed, relative to `base`. */
   readonly pending: readonly string[];
 }
 
@@ -42,8 +42,8 @@ export function versionOf(stats: Pick<Stats, 'size' | 'mtimeMs'>): string {
 }
 
 /**
- * List the next folders of a tree. This runs on a worker thread, because synchronous file system calls take a fifth of
- * the time. Follow links only to files inside `root`. Skip other links and special files.
+ * List the next folders of a tree. This runs on a worker thread, since synchronous file system calls take a fifth
+ * of the time. Follow links only to files inside `root`. Skip other links and special files.
  */
 export function listSlice(slice: FolderSlice): ListedSlice {
   const globs = compileGlobs(slice.globs);
@@ -72,7 +72,7 @@ function listOne(slice: FolderSlice, folder: string, globs: ReturnType<typeof co
   try {
     items = readFolder(absolute);
   } catch (error) {
-    // A folder that was removed meanwhile counts as removed. Unreadable folders keep their documents.
+    // A folder removed meanwhile counts as removed. The documents of unreadable folders stay.
     if (codeOf(error) === 'ENOENT' && folder !== '') return;
     found.faults.push({ key: folder, isFolder: true, fault: `the folder cannot be read (${codeOf(error)})` });
     return;
@@ -95,12 +95,12 @@ function listOne(slice: FolderSlice, folder: string, globs: ReturnType<typeof co
   }
 }
 
-/** Return what keeps a file with this name from becoming a document; null if nothing does. */
+/** Return why a file with this name can't become a document, or null if it can. */
 function nameFault(folder: string, name: string): string | null {
   const control = controlFault(name);
   if (control !== null) return control.fault;
   if (!name.includes('\ufffd')) return null;
-  // The character stands for bytes that are no UTF-8, unless the name really has it.
+  // The character replaces bytes that aren't UTF-8, unless the name really contains it.
   const isReal = lstatSync(path.join(folder, name), { throwIfNoEntry: false }) !== undefined;
   return isReal ? null : 'its name is not UTF-8; rename it';
 }

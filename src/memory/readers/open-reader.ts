@@ -12,10 +12,10 @@ import { openTableReader } from './tables/table-reader.ts';
 
 export interface ReaderContext {
   readonly sql: Sql;
-  /** Places that the operator allows. */
+  /** Connections that the operator allows. */
   readonly connections: Connections;
   readonly dataDir: string;
-  /** Maximum size of a document. */
+  /** Maximum document size in bytes. */
   readonly bytesMax: number;
   readonly logger: Logger;
   /** Identity of the service's own database. */
@@ -24,14 +24,14 @@ export interface ReaderContext {
 
 type ConnectionOf<T extends SourceType> = Extract<ConnectionSettings, { readonly type: T }>;
 
-/** Surroundings that a reader is opened with, beside its connection and config. */
+/** Context for opening a reader, besides its connection and config. */
 interface Opening extends ReaderContext {
-  /** Id of the source; null for the preview of one that is not connected. */
+  /** Source id; null to preview a source that isn't connected. */
   readonly sourceId: string | null;
   readonly state: ReaderState;
 }
 
-/** Opens the sources of each type. Readers with large libraries load when the first source of their type is read. */
+/** Function that opens the sources of each type. Readers with large libraries load on first use. */
 const OPEN: {
   readonly [T in SourceType]: (
     connection: ConnectionOf<T>,
@@ -98,8 +98,8 @@ const OPEN: {
 /**
  * Open a source for reading.
  *
- * @param state what the reader kept of earlier synchronisations
- * @throws SourceFault if the operator's settings no longer allow it
+ * @param state data that the reader kept from earlier synchronisations
+ * @throws SourceFault if the operator's settings no longer allow the source
  */
 export async function openReader(
   context: ReaderContext,

@@ -24,18 +24,18 @@ import {
 
 export interface S3ReaderOptions {
   readonly s3: S3Settings;
-  /** Prefix of the keys of the source. */
+  /** Key prefix of the source. */
   readonly prefix: string;
   readonly globs: Globs;
   readonly bytesMax: number;
-  /** Maximum number of pages of a listing, each with up to 1,000 keys. */
+  /** Maximum number of pages per listing, each with up to 1,000 keys. */
   readonly pagesMax?: number;
   readonly logger: Logger;
 }
 
 const PAGES_MAX = 20_000;
 
-/** Open a bucket, or the keys with a prefix, as a source. The ETag identifies the version of an object. */
+/** Open a bucket, or its keys with a prefix, as a source. The ETag is the version of an object. */
 export function openS3Reader(options: S3ReaderOptions): SourceReader {
   const client = openS3Client(options.s3, options.logger);
   return {
@@ -147,7 +147,7 @@ async function readObject(
   }
 }
 
-/** Refuse an object that became too large after the listing. */
+/** Refuse an object that has become too large since the listing. */
 function boundOf(bytesMax: number): (sizeBytes: number) => void {
   return (sizeBytes) => {
     if (sizeBytes > bytesMax)

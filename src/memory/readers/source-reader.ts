@@ -2,22 +2,22 @@ import { hash } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import type { SOURCE_FAILURES } from '../../jobs/schema.ts';
 
-/** File, object or row of a source, as its listing shows it. */
+/** File, object or row of a source, as listed. */
 export interface ListedEntry {
   /** Path relative to the folder, key below the prefix, or primary key as a JSON list. */
   readonly key: string;
-  /** Text that changes whenever the content may have changed. */
+  /** Value that changes whenever the content may have changed. */
   readonly version: string;
-  /** Size of the content, or an estimate before reading. */
+  /** Content size, or an estimate before reading. */
   readonly sizeBytes: number;
-  /** Time of the content, if the listing shows it. */
+  /** Event time of the content, if the listing includes it. */
   readonly eventTimeMs?: number | null;
 }
 
-/** Entry or folder that could not be listed or read. Its documents stay. */
+/** Entry or folder that couldn't be listed or read. Its documents stay. */
 export interface EntryFault {
   readonly key: string;
-  /** True for a folder. The entries below it stay, too. */
+  /** True for a folder. The documents of entries below it stay too. */
   readonly isFolder?: boolean;
   readonly fault: string;
 }
@@ -27,58 +27,58 @@ export interface Listing {
   readonly faults: readonly EntryFault[];
 }
 
-/** Content of an entry: bytes in memory if it is small, otherwise a stream to open at most once. */
+/** Content of an entry: bytes in memory if small, otherwise a stream that may be opened once. */
 export type EntryContent = { readonly bytes: Uint8Array } | { readonly openStream: () => Readable };
 
-/** People, by email address, and groups, by name or claim, that may read an entry at its source. */
+/** Readers of an entry at its source: people by email address, and groups by name or claim. */
 export interface EntryReaders {
   readonly emails: readonly string[];
   readonly groups: readonly string[];
 }
 
-/** Return what the readers of an entry add to its version, so that it changes with them. */
+/** Return a suffix for the version of an entry that changes with its readers. */
 export function rightsVersion(readers: EntryReaders | 'everyone' | undefined): string {
   return readers === undefined ? '' : ` ${hash('sha256', JSON.stringify(readers), 'base64url')}`;
 }
 
-/** Entry with its content and the metadata of its document. */
+/** Entry with its content and its document's metadata. */
 export interface ReadEntry {
   readonly key: string;
   readonly version: string;
   readonly fileName: string;
   readonly contentType: string | null;
-  /** Content, or null if it has no text, so that no document is made. */
+  /** Content; null if it has no text, so that no document is created. */
   readonly content: EntryContent | null;
-  /** Path for citations; null for a row of a table. */
+  /** Path for citations; null for a table row. */
   readonly sourcePath: string | null;
   /** System-owned metadata of the document. */
   readonly metadata: Readonly<Record<string, string>>;
   readonly eventTimeMs: number | null;
-  /** Set if the settings of the source let its rights come along; the version must change with them. */
+  /** Set if the source is configured to import access rights; the version must change with them. */
   readonly readers?: EntryReaders | 'everyone' | undefined;
 }
 
-/** Access to one source. Each type of source implements it; no other code knows folders, S3 or tables. */
+/** Access to one source. Each source type implements it; no other code knows about folders, S3 or tables. */
 export interface SourceReader {
   /**
    * List all entries, in slices of bounded size and in any order.
    *
-   * @throws SourceFault if the place cannot be listed completely
+   * @throws SourceFault if the source can't be listed completely
    */
   list(signal: AbortSignal): AsyncIterable<Listing>;
-  /** Read some entries. Omit entries that have vanished since the listing. @throws SourceFault */
+  /** Read entries. Omit entries that have vanished since the listing. @throws SourceFault */
   read(entries: readonly ListedEntry[], signal: AbortSignal): Promise<(ReadEntry | EntryFault)[]>;
   close(): Promise<void>;
 }
 
 /**
- * Notes of a reader from one synchronisation to the next, such as validators for conditional requests. They are a
- * cache: without them, a synchronisation has the same result and takes longer.
+ * Data that a reader keeps between synchronisations, such as validators for conditional requests. It is a cache:
+ * without it, a synchronisation has the same result but takes longer.
  */
 export interface ReaderState {
-  /** Return what `save` stored last, or null. */
+  /** Return the last saved state, or null. */
   load(): Promise<Buffer | null>;
-  /** Store up to 64 MiB. */
+  /** Save a state of up to 64 MiB. */
   save(state: Uint8Array): Promise<void>;
 }
 
@@ -87,7 +87,7 @@ export type SourceFailure = (typeof SOURCE_FAILURES)[number];
 /** Failure of a whole source, with a reason for its owner. Documents of earlier synchronisations stay. */
 export class SourceFault extends Error {
   override readonly name = 'SourceFault';
-  /** True if the same synchronisation may succeed later. */
+  /** True if a retry may succeed. */
   readonly retryable: boolean;
   readonly category: SourceFailure;
 
@@ -102,19 +102,19 @@ export class SourceFault extends Error {
   }
 }
 
-/** Largest content to read into memory. Larger content is streamed. */
+/** Maximum content size to read into memory. Larger content is streamed. */
 export const INLINE_BYTES_MAX = 4 * 1024 * 1024;
 
-/** Longest key: the bound of S3 keys, and short enough for an index of PostgreSQL. */
+/** Maximum key length: that of S3 keys, and short enough for a PostgreSQL index. */
 export const KEY_BYTES_MAX = 1_024;
 
-/** Describe a key that is too long for the index of entries. */
+/** Describe a key that is too long for the index of entries; null otherwise. */
 export function longKeyFault(key: string): EntryFault | null {
   if (Buffer.byteLength(key) <= KEY_BYTES_MAX) return null;
   return { key: `${key.slice(0, 80)}…`, fault: `its name is longer than ${KEY_BYTES_MAX} bytes` };
 }
 
-/** Describe content that exceeds the maximum size of a document. */
+/** Describe content that exceeds the maximum document size; null otherwise. */
 export function tooLargeFault(key: string, sizeBytes: number, bytesMax: number): EntryFault | null {
   if (sizeBytes <= bytesMax) return null;
   return { key, fault: `it has ${sizeBytes} bytes, more than the maximum of ${bytesMax}` };
@@ -122,7 +122,7 @@ export function tooLargeFault(key: string, sizeBytes: number, bytesMax: number):
 
 const CONTROL = /\p{Cc}+/gu;
 
-/** Return the fault of a key with a line break or another control character, which no document can have as its name. */
+/** Describe a key with a line break or other control character, which no document name may contain; null otherwise. */
 export function controlFault(key: string): EntryFault | null {
   if (key.search(CONTROL) < 0) return null;
   return {
@@ -131,12 +131,12 @@ export function controlFault(key: string): EntryFault | null {
   };
 }
 
-/** Replace control characters of a key, for patterns, which match none, and for reports. */
+/** Replace the control characters of a key, for reports and for patterns, which match none. */
 export function withoutControl(key: string): string {
   return key.replace(CONTROL, ' ');
 }
 
-/** Return a test of keys that must stay, since a fault hides if they are gone. */
+/** Return a predicate for keys whose entries must stay, since a fault hides whether they are gone. */
 export function keptByFaults(faults: readonly EntryFault[]): (key: string) => boolean {
   const keys = new Set(faults.filter((fault) => fault.isFolder !== true).map(({ key }) => key));
   const folders = faults.filter((fault) => fault.isFolder).map(({ key }) => `${key}/`);

@@ -3,12 +3,12 @@ import { AppError } from '../../platform/errors.ts';
 export interface Fault {
   /** Offset in the statement, in UTF-16 units. */
   readonly at: number;
-  /** Text at that position, as formatted by `describe`. */
+  /** Text at that position, formatted by `describe`. */
   readonly found: string;
   readonly expected: string;
   /** Suggested correction. */
   readonly meant?: string | null | undefined;
-  /** Sentence that says what to write instead. */
+  /** Sentence that suggests what to write instead. */
   readonly help?: string | undefined;
 }
 
@@ -26,7 +26,7 @@ export function statementFault(source: string, fault: Fault): AppError {
   });
 }
 
-/** Compute line and column of an offset, both from 1; columns count code points. */
+/** Compute line and column of an offset, both from 1. Columns count code points. */
 function locate(source: string, at: number): { line: number; column: number } {
   const lines = source.slice(0, at).split(/\r\n|\r|\n/);
   return { line: lines.length, column: Array.from(lines.at(-1) ?? '').length + 1 };
@@ -41,7 +41,7 @@ export function describe(text: string): string {
   return shown.join('') + (characters.length > SHOWN_CHARACTERS ? '…' : '');
 }
 
-/** Format one character. Add the code point beyond ASCII, since the character may look like another. */
+/** Format a character. Add the code point if it isn't ASCII, since it may look like another character. */
 export function describeCharacter(character: string): string {
   if (!isVisible(character)) return codePoint(character);
   return /^[\x21-\x7e]$/.test(character) ? character : `${character} (${codePoint(character)})`;

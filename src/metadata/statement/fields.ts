@@ -1,6 +1,6 @@
 /**
- * Fields of a document that conditions can name, with the type that determines their text form. The index of document
- * terms has all of them except times, paths and lists.
+ * Document fields that conditions can name, with the type that determines their text form. The index of document terms
+ * contains all of them except times, paths and lists.
  */
 export const FIELDS = {
   id: 'text',

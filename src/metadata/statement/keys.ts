@@ -16,13 +16,13 @@ export interface WrittenKey {
   readonly at: number;
 }
 
-/** @throws AppError `statement_invalid` for a name that no field and no user key can have */
+/** @throws AppError `statement_invalid` for a name that is neither a field nor a valid user key */
 export function resolveConditionKey(source: string, key: WrittenKey): Subject {
   if (!key.quoted && isField(key.name)) return { kind: 'field', name: key.name };
   return userKey(source, key, 'a user key or a field of documents', FIELD_NAMES);
 }
 
-/** @throws AppError `statement_invalid` for a key that an UPDATE cannot set */
+/** @throws AppError `statement_invalid` for a key that UPDATE can't set */
 export function resolveAssignmentKey(source: string, key: WrittenKey): Subject {
   const expected = 'a user key or a field that can be set';
   if (key.quoted || !isField(key.name)) return userKey(source, key, expected, SETTABLE_NAMES);

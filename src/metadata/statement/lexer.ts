@@ -1,6 +1,6 @@
 import { describe, describeCharacter, statementFault } from './errors.ts';
 
-/** Case-insensitive keywords of the grammar. A user key with such a name takes double quotes. */
+/** Case-insensitive keywords of the grammar. A user key with such a name must be quoted. */
 export const KEYWORDS = [
   ...['SELECT', 'UPDATE', 'SOFTDELETE', 'HARDDELETE', 'FROM', 'DOCUMENTS', 'SET', 'WHERE', 'LIMIT'],
   ...['AND', 'OR', 'NOT', 'IN', 'LIKE', 'IS', 'NULL', 'TRUE', 'FALSE'],
@@ -26,7 +26,7 @@ export type Token = Span &
     | { readonly kind: 'string'; readonly text: string }
     | { readonly kind: 'number'; readonly text: string }
     | { readonly kind: 'symbol'; readonly symbol: SymbolText }
-    /** A character that begins no token of the grammar. */
+    /** Character that can't start a token. */
     | { readonly kind: 'stray' }
     | { readonly kind: 'end' }
   );
@@ -40,9 +40,9 @@ const NUMBER_FORM = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][-+]?[0-9]+)?$/;
 const SYMBOL = /!=|<>|<=|>=|[=<>(),;]/y;
 
 /**
- * Read the token at or after `from`, past white space (space, tab and line breaks only).
+ * Read the token at or after `from`, skipping whitespace (space, tab and line breaks only).
  *
- * @throws AppError `statement_invalid` for text that begins like a token but is none
+ * @throws AppError `statement_invalid` for text that starts like a token but is invalid
  */
 export function readToken(source: string, from: number): Token {
   const at = from + (match(SPACE, source, from)?.length ?? 0);
@@ -76,7 +76,7 @@ export function showToken(source: string, token: Token): string {
   return token.kind === 'stray' ? describeCharacter(text) : describe(text);
 }
 
-/** Read a number into the form in which it is stored and compared, that of JavaScript. */
+/** Convert a number to the form in which it is stored and compared, that of JavaScript. */
 function readNumber(source: string, at: number, digits: string): Token {
   const fault = (expected: string) => statementFault(source, { at, found: describe(digits), expected });
   if (/^-?0[0-9]/.test(digits)) throw fault("a number without leading zeros, or 'text' to keep them");
@@ -88,7 +88,7 @@ function readNumber(source: string, at: number, digits: string): Token {
   return { kind: 'number', text: String(value), at, end: at + digits.length };
 }
 
-/** Return true if two decimal texts denote the same number, digit by digit. */
+/** Return true if two decimal texts denote exactly the same number. */
 function sameNumber(a: string, b: string): boolean {
   const [first, second] = [a, b].map((text) => {
     const [mantissa = '', exponent = '0'] = text.toLowerCase().replace(/^-/, '').split('e');
@@ -104,7 +104,7 @@ function sameNumber(a: string, b: string): boolean {
   return first?.digits === second?.digits && first?.scale === second?.scale;
 }
 
-/** Read text between quotes. A doubled quote stands for the quote itself. */
+/** Read quoted text. A doubled quote stands for the quote itself. */
 function readQuoted(source: string, at: number, quote: "'" | '"'): { text: string } & Span {
   let end = at + 1;
   for (;;) {
@@ -131,7 +131,7 @@ function readQuoted(source: string, at: number, quote: "'" | '"'): { text: strin
   return { text: raw.replaceAll(quote + quote, quote).normalize('NFC'), at, end: end + 1 };
 }
 
-/** Find the first control character or lone surrogate, or -1: metadata can hold neither (contract 2.7). */
+/** Find the first control character or lone surrogate, invalid in metadata (contract 2.7), or return -1. */
 function findUnstorable(text: string): number {
   return text.search(/[\p{Cc}\p{Cs}]/u);
 }

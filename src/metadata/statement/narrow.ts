@@ -1,16 +1,16 @@
 import { FIELDS } from './fields.ts';
 import type { Condition, Subject, Value } from './syntax.ts';
 
-/** Last characters of a bucket's id in the terms of documents, as in `document_terms` (migration 0007). */
+/** Number of trailing characters of a bucket id in document terms, as in `document_terms` (migration 0007). */
 const BUCKET_CHARACTERS = 4;
-/** First characters of a value in the terms of documents. */
+/** Number of leading characters of a value in document terms. */
 const VALUE_CHARACTERS = 80;
 
 /**
- * Derive a tsquery for the index of document terms from a condition. It is true for every document of the bucket for
- * which the condition is true, and possibly for others. Return null if every document has to be read.
+ * Derive a tsquery for the index of document terms from a condition. It matches every document of the bucket that
+ * satisfies the condition, and possibly others. Return null if every document must be read.
  *
- * Equality, lists and prefixes narrow, AND if one side narrows, and OR if every side narrows.
+ * Equality, lists and prefixes narrow. AND narrows if one side does, and OR if every side does.
  */
 export function narrow(bucketId: string, condition: Condition): string | null {
   return new Narrowing(bucketId).whenTrue(condition);
@@ -42,7 +42,7 @@ class Narrowing {
     }
   }
 
-  /** Narrow by a negated condition; De Morgan's laws hold in three-valued logic as well. */
+  /** Narrow by a negated condition. De Morgan's laws also hold in three-valued logic. */
   #whenFalse(condition: Condition): string | null {
     switch (condition.kind) {
       case 'and':
@@ -94,7 +94,7 @@ function some(parts: readonly (string | null)[]): string | null {
   return parts.every((part) => part !== null) ? `(${parts.join('|')})` : null;
 }
 
-/** Return the literal start of a pattern. `isWhole` tells if it is the whole pattern. */
+/** Return the literal prefix of a pattern. `isWhole` is true if it is the entire pattern. */
 function literalStart(pattern: string): { text: string; isWhole: boolean } {
   let text = '';
   for (let at = 0; at < pattern.length; at++) {

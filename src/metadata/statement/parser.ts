@@ -16,7 +16,7 @@ import type { Assignment, ComparisonOperator, Condition, Statement, Subject, Val
 
 export const STATEMENT_LIMITS = { characters: 4000, nesting: 20, conditions: 50, limit: 2000 } as const;
 
-/** Operations of statements, by their first words. */
+/** Statement operations, by their first keyword. */
 export const STATEMENT_OPERATIONS = ['SELECT', 'UPDATE', 'SOFTDELETE', 'HARDDELETE'] as const satisfies Keyword[];
 
 /**
@@ -39,7 +39,7 @@ export function parseStatement(source: string): Statement {
   return new Parser(source).readStatement();
 }
 
-/** Parse the condition of a statement alone. @throws AppError `statement_invalid` (400) */
+/** Parse only the condition of a statement. @throws AppError `statement_invalid` (400) */
 export function parseCondition(source: string): Condition {
   requireLength(source, 'condition');
   return new Parser(source).readCondition();
@@ -302,7 +302,7 @@ function toValue(token: Token): Value | null {
   return token.keyword === 'FALSE' ? { kind: 'boolean', text: 'false' } : null;
 }
 
-/** Return the character of the grammar that a stray one resembles, as in pasted text. */
+/** Return the grammar character that a stray one resembles, as in pasted text. */
 function lookalike(source: string, token: Token): string | null {
   const character = source.slice(token.at, token.end);
   if (/^[‘’‚‛′`´]$/u.test(character)) return "'";

@@ -14,7 +14,7 @@ export function matchSql(sql: Sql, bucketId: string, condition: Condition): SqlF
   return terms === null ? exact : sql`${termsSql(sql)} @@ ${terms}::tsquery AND ${exact}`;
 }
 
-/** Translate a condition for few documents with known ids, without use of the index. */
+/** Translate a condition for a few documents with known ids, without using the index. */
 export function exactMatchSql(sql: Sql, condition: Condition): SqlFragment {
   return conditionSql(sql, condition);
 }
@@ -24,7 +24,7 @@ export function isNarrowed(condition: Condition): boolean {
   return narrow('', condition) !== null;
 }
 
-/** Build the expression of the index `documents_by_term`, exactly as the index has it. */
+/** Build the expression of the index `documents_by_term`, exactly as defined in the index. */
 function termsSql(sql: Sql): SqlFragment {
   return sql`document_terms(
     documents.bucket_id, documents.id, documents.file_name, documents.file_type, documents.collection_id,
@@ -34,7 +34,7 @@ function termsSql(sql: Sql): SqlFragment {
 }
 
 /**
- * Translate a condition into SQL's three-valued logic. Compare a subject in its text form, with NULL if it is missing.
+ * Translate a condition into SQL's three-valued logic. Compare the text form of a subject, or NULL if it is missing.
  * Equality, lists and LIKE compare text. Order compares numbers if both sides are numbers, otherwise code points.
  */
 function conditionSql(sql: Sql, condition: Condition): SqlFragment {
@@ -85,7 +85,7 @@ function comparison(sql: Sql, subject: Subject, operator: ComparisonOperator, va
 }
 
 /**
- * Return true if a value counts as a number. Quoted text does so only for a privacy level, where "10" must follow "5".
+ * Return true if a value counts as a number. Quoted text counts only for a privacy level, where "10" must follow "5".
  */
 function isNumber(subject: Subject, value: Exclude<Value, { kind: 'null' }>): boolean {
   if (value.kind === 'number') return true;
@@ -93,7 +93,7 @@ function isNumber(subject: Subject, value: Exclude<Value, { kind: 'null' }>): bo
   return isInteger && /^[0-9]{1,9}$/.test(value.text);
 }
 
-/** Return the text form of a subject, as the API shows it. */
+/** Return the text form of a subject, as shown by the API. */
 function textOf(sql: Sql, subject: Subject): SqlFragment {
   if (subject.kind === 'user') return sql`(documents.metadata ->> ${subject.name}::text)`;
   if (subject.name === 'access_users') return sql`access_names(documents.access_list, 'user:')`;

@@ -18,7 +18,7 @@ const WORDS: Partial<Record<FieldName, readonly string[]>> = {
 };
 
 /**
- * Read the edit that an UPDATE requests, by the rules of all edits.
+ * Convert an UPDATE to an edit, under the rules of all edits.
  *
  * @throws AppError `statement_invalid` (400) at the assignment that breaks a rule
  */
@@ -28,7 +28,7 @@ export function readEdit(statement: Update): DocumentEdit {
   const access: { users?: string[] | null; groups?: string[] | null } = {};
   for (const { target, value } of statement.assignments) {
     if (target.kind === 'user') metadata[target.name] = textOf(value);
-    // The field `scope` is the only one written through metadata.
+    // `scope` is the only field that is written through metadata.
     else if (target.name === 'scope') metadata['scope'] = textOf(value);
     else if (target.name === 'access_users') access.users = namesOf(value);
     else if (target.name === 'access_groups') access.groups = namesOf(value);
@@ -43,13 +43,13 @@ export function readEdit(statement: Update): DocumentEdit {
   throw faultOf(statement, assignment, issue.message);
 }
 
-/** Return the key of the assignment to which a path in an edit belongs. */
+/** Return the key of the assignment that a path in an edit belongs to. */
 function nameAt([field, part]: PropertyKey[]): PropertyKey | undefined {
   if (field === 'access') return `access_${String(part)}`;
   return field === 'metadata' ? part : field;
 }
 
-/** Read names that are separated by commas. */
+/** Parse comma-separated names. */
 function namesOf(value: Value): string[] | null {
   if (value.kind === 'null') return null;
   return value.text

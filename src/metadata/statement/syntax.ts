@@ -1,6 +1,6 @@
 import type { FieldName } from './fields.ts';
 
-/** Field or user key that a condition tests. */
+/** Field or user key tested by a condition. */
 export type Subject =
   | { readonly kind: 'field'; readonly name: FieldName }
   | { readonly kind: 'user'; readonly name: string };
@@ -14,7 +14,7 @@ export type Value =
 
 export type ComparisonOperator = '=' | '!=' | '<' | '<=' | '>' | '>=';
 
-/** Condition at most 20 levels deep, with at most 50 leaves. */
+/** Condition with at most 20 levels and 50 leaves. */
 export type Condition =
   | { readonly kind: 'and' | 'or'; readonly parts: readonly Condition[] }
   | { readonly kind: 'not'; readonly part: Condition }
@@ -37,7 +37,7 @@ export interface Assignment {
 
 /** Statement with resolved keys and with values in their stored form. */
 export type Statement = {
-  /** Original text, for the audit log and messages but never for SQL. */
+  /** Original text, for the audit log and messages, but never for SQL. */
   readonly source: string;
   readonly limit: number | null;
 } & (

@@ -15,8 +15,8 @@ export interface ListedObject {
 }
 
 /**
- * Content of an object: its bytes, or an iterable of blocks such as a stream. A block is not used any more once the next
- * one is asked for, so an iterable may fill the same memory again.
+ * Content of an object: its bytes, or an iterable of blocks such as a stream. A block is no longer used once the next
+ * one is requested, so that an iterable can fill the same memory again.
  */
 export type ObjectBody = Uint8Array | AsyncIterable<Uint8Array>;
 

@@ -24,9 +24,9 @@ import {
   selectNewestMaps,
 } from './state-store.ts';
 
-/** Actor in the audit log of maps that the installation fits automatically. */
+/** Actor in the audit log for automatically fitted maps. */
 const ACTOR = 'system:calibration';
-/** Time before a model that failed the quality gate is tried again. */
+/** Time before retrying a model that failed the quality gate. */
 const APART_MS = 24 * 3_600_000;
 /** Pauses after a failure. */
 const RETRY = { firstMs: 30_000, maxMs: 3_600_000 };
@@ -35,9 +35,9 @@ const REASON_CHARACTERS_MAX = 300;
 export interface AutoCalibrationContext extends ProjectionContext {
   readonly settings: AutoCalibrationSettings;
   readonly isServed: (model: Model) => boolean;
-  /** Make this process use the maps that are active now. */
+  /** Make this process use the currently active maps. */
   readonly refresh: () => Promise<void>;
-  /** Sample texts of the buckets of the installation, spread over them. */
+  /** Sample texts from all buckets of the installation, evenly. */
   readonly sampleTexts: (max: number) => Promise<string[]>;
 }
 
@@ -55,7 +55,7 @@ export async function selectDue(
 
 function isUncalibrated({ revision, nativeDimension }: Model, map: NewestMap | undefined): boolean {
   if (map?.revision !== revision || map.nativeDimension !== nativeDimension) return true;
-  // After retiring a map, the operator decides when there is another one.
+  // After retiring a map, the operator decides when to fit a new one.
   if (map.status === 'retired') return false;
   return map.status === 'inactive' || map.isStale;
 }
@@ -67,9 +67,9 @@ function mayStart({ revision, nativeDimension }: Model, state: CalibrationState 
 
 /**
  * Calibrate models one after the other. If no space exists yet, the model with the most native dimensions defines it,
- * and the others are fitted into it. A model that cannot be calibrated now does not delay the others.
+ * and the others are mapped into it. A model that can't be calibrated now doesn't delay the others.
  *
- * @throws the signal's reason
+ * @throws the reason of the signal
  */
 export async function calibrateModels(
   context: AutoCalibrationContext,
@@ -128,7 +128,7 @@ async function settle(
   );
 }
 
-/** Plan a fit within the budget of texts, including those that the reference model embeds. */
+/** Plan a fit within the text budget, including texts that the reference model embeds. */
 async function planCalibration(
   context: AutoCalibrationContext,
   model: Model,
@@ -149,7 +149,7 @@ async function planCalibration(
   const plan = await planFit(context, request, readCalibrationCorpus);
   const own = settings.fromBuckets ? await ownTexts(context, hasSpace) : [];
   if (own.length === 0) return { request, plan };
-  // Texts of the space need no call to its reference model, so they fill the rest of the budget.
+  // Texts of the space need no call to its reference model, so fill the rest of the budget with them.
   const rest = settings.textsMax - own.length * (hasSpace ? 2 : 1);
   const mixed = { ...request, corpus: [...own, ...plan.texts.slice(0, Math.max(0, rest))] };
   try {
@@ -163,7 +163,7 @@ async function planCalibration(
   }
 }
 
-/** Return texts of the buckets: a quarter of the budget if the reference model must embed them too, else half of it. */
+/** Return texts of the buckets: half of the budget, or a quarter if the reference model must embed them too. */
 async function ownTexts(
   { settings, sampleTexts }: AutoCalibrationContext,
   hasSpace: boolean,

@@ -1,19 +1,19 @@
 import type { Model } from '../../models/catalog.ts';
 import type { Sql } from '../../platform/postgres.ts';
 
-/** State of the automatic calibration, for a model without a map in use or with a stale one. */
+/** State of automatic calibration, for a model without an active map or with a stale one. */
 export interface CalibrationState {
   readonly model: string;
   readonly revision: string;
   readonly nativeDimension: number;
   /**
-   * `wanted`: the model was used for the first time. `calibrating`: embedding its texts or fitting its map. `apart`:
-   * its map failed the quality gate. `failed`: its provider did not answer, or the fit was refused.
+   * `wanted`: the model was used for the first time. `calibrating`: its texts are being embedded or its map fitted.
+   * `apart`: its map failed the quality gate. `failed`: its provider didn't respond, or the fit was refused.
    */
   readonly state: 'wanted' | 'calibrating' | 'apart' | 'failed';
   readonly textsDone: number;
   readonly textsTotal: number;
-  /** Held-out score of a map that failed the gate. */
+  /** Held-out score of the map that failed the gate. */
   readonly score: number | null;
   readonly reason: string | null;
   readonly retryAt: Date | null;
@@ -36,14 +36,14 @@ export async function selectCalibrationStates(sql: Sql): Promise<CalibrationStat
 
 type Version = Pick<Model, 'id' | 'revision' | 'nativeDimension'>;
 
-/** Record the use of a model, so that it gets calibrated. A known state stays. */
+/** Record the use of a model, so that it gets calibrated. Keep any existing state. */
 export async function insertWanted(sql: Sql, { id, revision, nativeDimension }: Version): Promise<void> {
   await sql`
     INSERT INTO model_calibrations (model, revision, native_dimension, state)
     VALUES (${id}, ${revision}, ${nativeDimension}, 'wanted') ON CONFLICT (model) DO NOTHING`;
 }
 
-/** Record that an operator wants a model calibrated now, also after a failure. One in progress goes on. */
+/** Record an operator's request to calibrate a model now, even after a failure. A calibration in progress continues. */
 export async function markWanted(sql: Sql, { id, revision, nativeDimension }: Version): Promise<void> {
   await sql`
     INSERT INTO model_calibrations (model, revision, native_dimension, state)
@@ -53,7 +53,7 @@ export async function markWanted(sql: Sql, { id, revision, nativeDimension }: Ve
     WHERE model_calibrations.state <> 'calibrating'`;
 }
 
-/** Record the start of a calibration. The number of failed attempts stays for the same version of the model. */
+/** Record the start of a calibration. Keep the number of failed attempts for the same version of the model. */
 export async function recordStart(sql: Sql, model: Version, textsTotal: number): Promise<void> {
   const { id, revision, nativeDimension } = model;
   await sql`
@@ -78,7 +78,7 @@ export async function recordApart(sql: Sql, modelId: string, score: number, retr
     WHERE model = ${modelId}`;
 }
 
-/** Record a failed attempt. The pause before the next one doubles from `firstMs` to `maxMs`. */
+/** Record a failed attempt. The pause before the next attempt doubles, from `firstMs` up to `maxMs`. */
 export async function recordFailure(
   sql: Sql,
   model: Version,
@@ -94,12 +94,12 @@ export async function recordFailure(
       attempts = model_calibrations.attempts + 1, updated_at = now()`;
 }
 
-/** Forget the state of a model that now has its map. */
+/** Delete the state of a model that has its map now. */
 export async function deleteCalibrationState(sql: Sql, modelId: string): Promise<void> {
   await sql`DELETE FROM model_calibrations WHERE model = ${modelId}`;
 }
 
-/** Fields of the newest map of each model that determine if a calibration is due. */
+/** Fields of each model's newest map that decide whether calibration is due. */
 export interface NewestMap {
   readonly model: string;
   readonly revision: string;

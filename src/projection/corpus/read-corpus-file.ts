@@ -2,10 +2,10 @@ import { createReadStream } from 'node:fs';
 import { z } from 'zod';
 import { type AppError, invalidRequest } from '../../platform/errors.ts';
 
-/** Maximum number of texts in an operator's corpus file. A fit uses some thousands. */
+/** Maximum number of texts in an operator's corpus file. A fit uses a few thousand. */
 export const CORPUS_TEXTS_MAX = 100_000;
 const FILE_BYTES_MAX = 256 * 1024 * 1024;
-/** Maximum length of a text. A longer one is a document, which a model would cut. */
+/** Maximum length of a text. A longer one is a document, which a model would truncate. */
 const TEXT_CHARS_MAX = 32_768;
 
 const CorpusLine = z.object({

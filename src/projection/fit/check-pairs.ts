@@ -4,23 +4,23 @@ import { meanOfRows, normaliseRows } from './rows.ts';
 
 /** Minimum number of pairs, unless fewer are explicitly allowed. */
 export const PAIRS_MIN = 500;
-/** Minimum number of pairs in any case. With fewer, none could be held out. */
+/** Absolute minimum number of pairs. With fewer, none could be held out. */
 export const PAIRS_FLOOR = 20;
-/** Minimum variance, as a share of the squared length. Below it vectors differ only by rounding. */
+/** Minimum variance as a share of the squared length. Below it, vectors differ only by rounding. */
 const VARIANCE_MIN = 1e-6;
 
 export interface CheckedPairs {
   /** Indices of the pairs to use, ascending. */
   readonly kept: Int32Array;
-  /** Number of pairs left out because their text, or both vectors, repeat an earlier pair. */
+  /** Number of pairs dropped because their text, or both of their vectors, repeat an earlier pair. */
   readonly duplicates: number;
-  /** Sentences for the operator. */
+  /** Messages for the operator. */
   readonly warnings: readonly string[];
 }
 
 /**
- * Choose the texts of a corpus to embed, before any paid call. Omit blank texts, and repetitions that differ only in
- * white space or Unicode form.
+ * Choose the texts of a corpus to embed, before any paid call. Omit blank texts, and repeats that differ only in
+ * whitespace or Unicode form.
  *
  * @returns indices, ascending
  * @throws AppError `too_few_pairs`
@@ -118,7 +118,7 @@ function checkRows(vectors: Float32Array, columns: number, whose: string): void 
   }
 }
 
-/** Choose pairs that differ in a vector. A repeated pair could be both fitted and held out. */
+/** Return pairs that differ in at least one vector. A repeated pair could be both fitted and held out. */
 function distinctRows(vectors: Float32Array, columns: number, canonical: Float32Array, rank: number): Int32Array {
   const seen = new Set<string>();
   const kept: number[] = [];
@@ -136,7 +136,7 @@ function distinctRows(vectors: Float32Array, columns: number, canonical: Float32
   return Int32Array.from(kept);
 }
 
-/** Refuse vectors that are nearly the same for all texts, because the model is probably broken. */
+/** Refuse vectors that are nearly equal for all texts, since the model is probably broken. */
 function refuseCollapsed(vectors: Float32Array, columns: number, whose: string): void {
   const mean = meanOfRows(normaliseRows(vectors, columns), columns);
   const variance = 1 - mean.reduce((sum, value) => sum + value * value, 0);

@@ -5,7 +5,7 @@ import type { FittedMap } from './project-rows.ts';
 import { centreRows, cutColumns, meanOfRows, normaliseRows, secondMoment } from './rows.ts';
 import { symmetricEigen } from './symmetric-eigen.ts';
 
-/** Canonical space, frozen at its creation. A later reference model creates another space. */
+/** Canonical space, frozen at its creation. A later reference model would create another space. */
 export interface CanonicalSpace {
   readonly dimensions: typeof SPACE_DIMENSIONS;
   /** Native dimension of the reference model. */
@@ -30,8 +30,8 @@ export interface ModelVectors {
  * Create the space from a reference model's vectors of the calibration texts: L2-normalise, centre, and rotate them so
  * that the variance decreases from axis to axis (by the eigenvectors of the covariance).
  *
- * @param aligned vectors of the same texts by further models, which are mapped onto the reference; the axes are then
- *   those of the mean of all models' second moments, each scaled to the same total variance
+ * @param aligned vectors of the same texts by further models, mapped onto the reference. The axes are then those of the
+ *   mean of all models' second moments, each scaled to the same total variance
  */
 export function createSpace(reference: ModelVectors, aligned: readonly ModelVectors[] = []): CanonicalSpace {
   const { vectors, nativeDimension } = reference;

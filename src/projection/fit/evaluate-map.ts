@@ -7,11 +7,11 @@ import { shuffledIndices } from './split-pairs.ts';
 
 export const EVALUATED_DIMENSIONS = [64, 256, INDEX_DIMENSIONS, SPACE_DIMENSIONS] as const;
 
-/** Minimum scores: `GOOD_SCORE` for a search as good as native, `WARN_SCORE` for one usable with care. */
+/** Minimum scores: `GOOD_SCORE` for a search as good as native, `WARN_SCORE` for one that needs care. */
 export const GOOD_SCORE = 0.95;
 export const WARN_SCORE = 0.9;
 
-/** Minimum number of texts, since a text can only be found among others. */
+/** Minimum number of texts, since a search needs other texts to rank against. */
 const HELD_OUT_MIN = 2;
 const NEIGHBOURS = 10;
 /** Number of histogram bins, each 0.05 wide, from -1 to 1. */
@@ -30,22 +30,22 @@ export interface DimensionScores {
   readonly recallAt1: BothWays;
   /** Share of texts for which the search finds the same text among the first ten. */
   readonly recallAt10: BothWays;
-  /** Share of the ten nearest in a cross-model search that a native search with the document model also finds. */
+  /** Share of the ten nearest of a cross-model search that a native search with the document model also finds. */
   readonly overlapAt10: BothWays;
   /** Share of the ten nearest among the model's mean-centred native vectors that are also nearest after mapping. */
   readonly retention: number;
-  /** Retention of native vectors cut to the same dimension without rotation, as the baseline of the space. */
+  /** Retention of native vectors truncated to the same dimension without rotation, as the baseline for the space. */
   readonly unrotatedRetention: number;
-  /** Share of the first ten results by the query model, with half of the documents by each model. 0.5 is fair. */
+  /** Share of the top ten from the query model if each model embeds half of the documents. 0.5 is fair. */
   readonly mixedIndexShare: BothWays;
-  /** Cosine of the two vectors of the same text; a diagnostic only. */
+  /** Cosine between the two vectors of the same text; diagnostic only. */
   readonly meanCosine: number;
 }
 
 export interface Evaluation {
   /** Number of texts that the evaluated map was not fitted on. */
   readonly heldOut: number;
-  /** Identity recall@1 at the dimension of the index, in the worse direction. */
+  /** Recall@1 of the same text at the index dimension, in the worse direction. */
   readonly score: number;
   readonly grade: Grade;
   readonly scores: readonly DimensionScores[];
@@ -79,7 +79,7 @@ export function evaluateMap({
   if (!Number.isInteger(heldOut) || heldOut < HELD_OUT_MIN || heldOut * rank !== canonical.length) {
     throw new RangeError(`${heldOut} vectors of the model do not match ${canonical.length / rank} canonical ones`);
   }
-  // Axes that neither side fills are zero.
+  // Axes beyond both ranks are zero.
   const width = Math.max(map.rank, rank);
   const prefixes: Prefixes = {
     model: projectRows(map, vectors, width),
@@ -111,7 +111,7 @@ export function gradeOf(score: number): Grade {
   return score >= WARN_SCORE ? 'warn' : 'fail';
 }
 
-/** Full vectors of the held-out texts, before cutting: [n x width] and [n x nativeDimension]. */
+/** Full vectors of the held-out texts before truncation: [n x width] and [n x nativeDimension]. */
 interface Prefixes {
   readonly model: Float32Array;
   readonly reference: Float32Array;
@@ -120,7 +120,7 @@ interface Prefixes {
   readonly nativeDimension: number;
 }
 
-/** Cut and renormalised vectors: [n x columns] each. */
+/** Truncated and renormalised vectors: [n x columns] each. */
 interface Prefix {
   readonly model: Float32Array;
   readonly reference: Float32Array;
@@ -185,7 +185,7 @@ function identityRecall(queries: Float32Array, documents: Float32Array, columns:
   return { at1: at1 / count, at10: at10 / count };
 }
 
-/** Compute the mean over a random half of the texts and its complement, so that each model holds each half once. */
+/** Compute the mean over a random half of the texts and its complement, so that each model embeds each half once. */
 function mixedIndexShare(own: Float32Array, other: Float32Array, columns: number, seed: number): number {
   const count = own.length / columns;
   const isFirstHalf = new Uint8Array(count);

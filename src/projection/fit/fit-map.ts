@@ -12,13 +12,13 @@ const RIDGE = 10;
  * Fit the centred orthogonal Procrustes map from a model's vectors to the canonical vectors of the same texts.
  *
  * If the model has fewer native dimensions than the reference has axes, its space becomes a subspace of the canonical
- * one. If it has more, the remaining directions become private axes after those of the reference, in order of variance.
- * Directions that the pairs do not determine (fewer pairs than dimensions) go to unused canonical axes first. In both
- * cases the map is an isometry: at full dimension the model's own neighbourhoods do not change.
+ * space. If it has more, the remaining directions become private axes after those of the reference, in order of
+ * variance. Directions that the pairs don't determine (fewer pairs than dimensions) go to unused canonical axes first.
+ * In both cases the map is an isometry: at full dimension, it preserves the model's own neighbourhoods.
  *
  * @param vectors Float32Array [n x nativeDimension], row-major, of any length; see `checkPairs`
  * @param canonical Float32Array [n x rank]: canonical vectors of the same texts, as in `CanonicalSpace.corpus`
- * @param method `ridge` takes the polar factor of the ridge regression instead of that of the cross-covariance
+ * @param method `ridge` uses the polar factor of the ridge regression instead of that of the cross-covariance
  */
 export function fitMap({
   vectors,
@@ -55,12 +55,12 @@ export function fitMap({
     nativeDimension - rank,
     columns,
   );
-  // Refine the rows of a square matrix. A cut matrix has no orthonormal rows.
+  // Refine the rows of a square matrix. A truncated matrix has no orthonormal rows.
   const refined = columns === nativeDimension ? refineOrthonormal(weights, nativeDimension, columns) : weights;
   return { method, nativeDimension, rank: columns, mean, weights: refined };
 }
 
-/** Centre the canonical vectors. Their mean is not zero if the pairs are only a part of the space's pairs. */
+/** Centre the canonical vectors, whose mean is not zero if the pairs are a subset of the space's pairs. */
 function centreColumns(canonical: Float32Array, rank: number): Float32Array {
   const mean = meanOfRows(canonical, rank);
   return canonical.map((value, i) => value - (mean[i % rank] as number));
@@ -77,13 +77,13 @@ function ridgeRegression(moment: Float32Array, n: number, agreement: Float32Arra
 }
 
 /**
- * Compute an orthonormal basis, in order of variance, of the complement of the columns of `shared`.
+ * Compute an orthonormal basis of the complement of the columns of `shared`, in order of variance.
  *
  * @returns Float32Array [n x (n - rank)]
  */
 function privateAxes(moment: Float32Array, shared: Float32Array, n: number, rank: number): Float32Array {
-  // P (moment + shift) P, with P the projector. The shift separates remaining directions without variance from the
-  // shared ones, whose eigenvalue is zero.
+  // P (moment + shift) P, with projector P. The shift separates remaining directions without variance from the shared
+  // ones, whose eigenvalue is zero.
   let shift = 0;
   for (let i = 0; i < n; i++) shift += (moment[i * n + i] as number) / n;
   const projector = timesTranspose(shared, shared, n, rank, n).map((value) => -value);
@@ -94,7 +94,7 @@ function privateAxes(moment: Float32Array, shared: Float32Array, n: number, rank
   return cutColumns(symmetricEigen(leftover, n).vectors, n, n - rank);
 }
 
-/** Return [a | b], cut to `columns`. */
+/** Return [a | b], truncated to `columns`. */
 function appendColumns(a: Float32Array, aColumns: number, b: Float32Array, bColumns: number, columns: number) {
   const rows = a.length / aColumns;
   const joined = new Float32Array(rows * columns);

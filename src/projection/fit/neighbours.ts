@@ -1,6 +1,6 @@
 import { timesTranspose } from '../kernel/matmul.ts';
 
-/** Number of rows whose similarities are in memory at once. */
+/** Number of rows whose similarities are held in memory at once. */
 const BLOCK_ROWS = 512;
 
 /**
@@ -25,7 +25,7 @@ export function visitSimilarities(
   }
 }
 
-/** Return the number of others at least as similar as `own`, so 0 is the first rank. Ties count against `own`. */
+/** Return the number of others at least as similar as `own`: 0 is the top rank. Ties count against `own`. */
 export function rankOf(similarities: Float32Array, own: number): number {
   const value = similarities[own] as number;
   let rank = 0;
@@ -35,7 +35,7 @@ export function rankOf(similarities: Float32Array, own: number): number {
   return rank;
 }
 
-/** Return the indices of the `k` most similar, best first and without `excluded`. Ties are in index order. */
+/** Return the indices of the `k` most similar, best first, without `excluded`. Break ties by index. */
 export function topK(similarities: Float32Array, k: number, excluded: number): Int32Array {
   const best = new Int32Array(Math.min(k, similarities.length - 1));
   let filled = 0;

@@ -1,6 +1,6 @@
 import { matmul, timesTranspose } from '../kernel/matmul.ts';
 
-/** Coefficients of p(s) = a s + b s³ + c s⁵. Three products apply it to every singular value. */
+/** Coefficients of p(s) = a s + b s³ + c s⁵, applied to every singular value by three matrix products. */
 type Quintic = readonly [a: number, b: number, c: number];
 
 /** Polynomial that maps (0, 1] into (0, 1.21], as steep at zero as possible (Jordan et al., Muon, 2024). */
@@ -8,18 +8,18 @@ const GROW: Quintic = [3.4445, -4.775, 2.0315];
 /** Newton–Schulz iteration of fifth order, with cubic convergence to 1 (Higham, Functions of Matrices, 8.3). */
 const REFINE: Quintic = [15 / 8, -10 / 8, 3 / 8];
 
-/** Number of steps, enough for singular values of 1e-8 of the largest. Smaller ones are below float32 rounding. */
+/** Number of steps, enough for singular values down to 1e-8 of the largest. Smaller ones are below float32 rounding. */
 const GROW_STEPS = 15;
 const REFINE_STEPS_MAX = 40;
-/** Frobenius norm of (gram - identity) from which one more step reaches float32 precision. */
+/** Frobenius norm of (gram - identity) below which one more step reaches float32 precision. */
 const NEARLY_ORTHONORMAL = 1e-2;
-/** Weight of the arbitrary directions that replace directions without data, relative to the largest singular value. */
+/** Weight of the arbitrary directions that replace those without data, relative to the largest singular value. */
 const FILL = 1e-6;
 
 /**
  * Compute the nearest matrix with orthonormal rows (or columns, if they are the shorter side): U Vᵀ of m = U S Vᵀ
- * (Schönemann, Psychometrika 31, 1966). Directions in which `m` is zero or lost in rounding are paired in a fixed
- * pseudo-random way, orthonormal to all others.
+ * (Schönemann, Psychometrika 31, 1966). Directions in which `m` is zero or lost in rounding are paired by a fixed
+ * pseudo-random rule, orthonormal to all others.
  *
  * @param m Float32Array [rows x columns], row-major
  * @returns Float32Array [rows x columns]
@@ -31,7 +31,7 @@ export function polarFactor(m: Float32Array, rows: number, columns: number): Flo
   return refineOrthonormal(y, rows, columns);
 }
 
-/** Compute the polar factor of a nearly orthonormal matrix, to remove accumulated rounding. */
+/** Compute the polar factor of a nearly orthonormal matrix, which removes accumulated rounding errors. */
 export function refineOrthonormal(nearly: Float32Array, rows: number, columns: number): Float32Array {
   let y = nearly;
   for (let step = 0; step < REFINE_STEPS_MAX; step++) {
@@ -64,7 +64,7 @@ function deviationFromIdentity(gram: Float32Array, n: number): number {
   return Math.sqrt(squares);
 }
 
-/** Scale the singular values to at most 1, and raise them to about `FILL` at least. */
+/** Scale the singular values to at most 1, and raise them to at least about `FILL`. */
 function scaleAndFill(m: Float32Array, rows: number, columns: number): Float32Array {
   let squares = 0;
   for (const value of m) squares += value * value;
@@ -79,7 +79,7 @@ function scaleAndFill(m: Float32Array, rows: number, columns: number): Float32Ar
   return unit;
 }
 
-/** Create orthonormal rows without structure: a discrete cosine transform with pseudo-random column signs. */
+/** Create unstructured orthonormal rows: a discrete cosine transform with pseudo-random column signs. */
 function cosineRows(rows: number, columns: number): Float32Array {
   const filling = new Float32Array(rows * columns);
   let state = 0x9e3779b9;

@@ -6,13 +6,13 @@ import { centreRows, cutColumns, normaliseRows } from './rows.ts';
 export interface FittedMap {
   readonly method: FitMethod;
   readonly nativeDimension: number;
-  /** Number of axes that the map fills; further ones are zero. */
+  /** Number of axes that the map fills; the rest are zero. */
   readonly rank: number;
   /** Float32Array [nativeDimension], mean of the normalised native vectors */
   readonly mean: Float32Array;
   /**
-   * Float32Array [nativeDimension x rank], row-major, columns in the order of the canonical axes, then private axes by
-   * variance. Rows are orthonormal: the map keeps every angle between centred vectors.
+   * Float32Array [nativeDimension x rank], row-major: columns in the order of the canonical axes, then private axes by
+   * variance. Rows are orthonormal, so the map preserves all angles between centred vectors.
    */
   readonly weights: Float32Array;
 }

@@ -9,7 +9,7 @@ const BOTTOM = 40;
 const PLOT_WIDTH = WIDTH - LEFT - RIGHT;
 const PLOT_HEIGHT = HEIGHT - TOP - BOTTOM;
 
-/** Line of the first chart; `className` selects its colour in the style sheet of the page. */
+/** Line in the first chart. `className` selects its colour in the page's style sheet. */
 interface Series {
   readonly className: string;
   readonly label: string;

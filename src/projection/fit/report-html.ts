@@ -2,12 +2,12 @@ import type { FitMethod, Grade } from '../schema.ts';
 import { type BothWays, type Evaluation, GOOD_SCORE, WARN_SCORE } from './evaluate-map.ts';
 import { drawCosines, drawRecall, SERIES } from './report-charts.ts';
 
-/** Content of the report page of one map. */
+/** Content of a map's report page. */
 export interface FitReport {
   readonly model: string;
   readonly referenceModel: string;
   readonly space: string;
-  /** Version of the map, or null if it is not stored. */
+  /** Version of the map; null if it isn't stored. */
   readonly mapVersion: number | null;
   readonly method: FitMethod;
   /** Number of pairs behind the stored map. */
@@ -24,10 +24,10 @@ const VERDICTS: Record<Grade, string> = {
   unknown: 'Not evaluated.',
 };
 
-/** Number of held-out texts below which one text changes a figure by more than half a percent. */
+/** Number of held-out texts below which one text changes a figure by more than half a percentage point. */
 const FEW_HELD_OUT = 200;
 
-/** Render the page as one self-contained file, with a light and a dark style. */
+/** Render the page as a self-contained file with light and dark styles. */
 export function renderReport(report: FitReport): string {
   const { evaluation } = report;
   const version = report.mapVersion === null ? 'not stored' : `version ${report.mapVersion}`;

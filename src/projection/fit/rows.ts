@@ -42,7 +42,7 @@ export function secondMoment(vectors: Float32Array, columns: number): Float32Arr
   return transposeTimes(vectors, vectors, rows, columns, columns).map((value) => value / rows);
 }
 
-/** Copy the rows of these indices, in this order. */
+/** Copy the rows with these indices, in this order. */
 export function pickRows(vectors: Float32Array, columns: number, indices: ArrayLike<number>): Float32Array {
   const picked = new Float32Array(indices.length * columns);
   for (let row = 0; row < indices.length; row++) {
@@ -52,7 +52,7 @@ export function pickRows(vectors: Float32Array, columns: number, indices: ArrayL
   return picked;
 }
 
-/** Copy the first `kept` columns, padded with zeros if there are fewer. */
+/** Copy the first `kept` columns, padding with zeros if there are fewer. */
 export function cutColumns(vectors: Float32Array, columns: number, kept: number): Float32Array {
   if (kept === columns) return vectors;
   const rows = vectors.length / columns;

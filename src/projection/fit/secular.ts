@@ -1,8 +1,8 @@
 /**
- * Roots of a secular equation, each relative to its nearest pole, which keeps the precision of differences to poles.
+ * Roots of a secular equation, each relative to its nearest pole: this preserves the precision of differences to poles.
  */
 export interface SecularRoots {
-  /** Index of the nearest pole of every root. */
+  /** Index of the pole nearest to each root. */
   readonly origins: Int32Array;
   /** Root minus that pole. */
   readonly offsets: Float64Array;
@@ -12,13 +12,13 @@ const ITERATIONS_MAX = 200;
 const EPSILON = Number.EPSILON;
 
 /**
- * Compute the eigenvalues of diag(d) + rho z zᵀ: the roots of 1 + rho Σ zᵢ² / (dᵢ - λ), one right of every pole. One
- * pole of psi and one of phi are interpolated (Bunch, Nielsen and Sorensen, Numer. Math. 31, 1978), with bisection as a
+ * Compute the eigenvalues of diag(d) + rho z zᵀ: the roots of 1 + rho Σ zᵢ² / (dᵢ - λ), one to the right of every pole.
+ * Interpolate one pole of psi and one of phi (Bunch, Nielsen and Sorensen, Numer. Math. 31, 1978), with bisection as a
  * safeguard.
  *
  * @param d strictly ascending
- * @param z no zeros
- * @param rho above zero
+ * @param z without zeros
+ * @param rho positive
  */
 export function solveSecular(d: Float64Array, z: Float64Array, rho: number): SecularRoots {
   const n = d.length;

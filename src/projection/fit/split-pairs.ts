@@ -9,7 +9,7 @@ export function seededRandom(seed: number): () => number {
   };
 }
 
-/** Shuffle 0 .. count - 1 in an order that depends only on the seed (Fisher and Yates). */
+/** Shuffle 0 .. count - 1 in an order determined only by the seed (Fisher and Yates). */
 export function shuffledIndices(count: number, seed: number): Int32Array {
   const random = seededRandom(seed);
   const indices = Int32Array.from({ length: count }, (_, i) => i);
@@ -22,7 +22,7 @@ export function shuffledIndices(count: number, seed: number): Int32Array {
   return indices;
 }
 
-/** Split the pairs into a part for fitting and a part for evaluation, with at least one pair each. */
+/** Split the pairs into a fitting part and an evaluation part, each with at least one pair. */
 export function splitPairs(
   count: number,
   heldOutShare: number,

@@ -3,8 +3,8 @@ import { type Eigen, eigenOfTridiagonal } from './tridiagonal-eigen.ts';
 
 /**
  * Compute the eigenvalues and eigenvectors of a symmetric matrix, largest first. Vectors are orthonormal to about 1e-5,
- * and residuals are below 1e-6 of the largest eigenvalue. The largest component of a vector is positive, so that equal
- * input gives equal output.
+ * and residuals are below 1e-6 of the largest eigenvalue. The largest component of a vector is positive, so equal input
+ * gives equal output.
  *
  * @param a Float32Array or Float64Array [n x n], row-major; only the upper triangle is read
  * @returns values Float64Array [n], descending; vectors Float32Array [n x n], row-major, one eigenvector per column

@@ -7,15 +7,15 @@ export interface Eigen {
   readonly vectors: Float32Array;
 }
 
-/** Size up to which plane rotations are as fast as products. */
+/** Maximum size for which plane rotations are as fast as products. */
 const LEAF = 48;
 const SWEEPS_MAX = 60;
-/** Relative size of couplings to neglect, since float32 vectors cannot represent their effect. */
+/** Relative size below which couplings are neglected, since float32 vectors can't represent their effect. */
 const DEFLATION = 1e-9;
 
 /**
  * Compute the eigenvectors of a symmetric tridiagonal matrix by divide and conquer (Cuppen 1981; Gu and Eisenstat, SIAM
- * J. Matrix Anal. Appl. 16, 1995). Nearly all of the work is matrix products.
+ * J. Matrix Anal. Appl. 16, 1995). Matrix products are nearly all of the work.
  *
  * @param diagonal Float64Array [n]
  * @param offDiagonal Float64Array [n - 1]
@@ -79,10 +79,10 @@ function joinHalves(upper: Eigen, lower: Eigen, rho: number, sign: number): Eige
 }
 
 /**
- * Deflate the entries that the coupling does not change: those with a tiny z, and all but one of equal poles (after a
+ * Deflate the entries that the coupling doesn't change: those with a tiny z, and all but one of equal poles (after a
  * plane rotation).
  *
- * @returns indices that stay coupled, ascending; `z` of the others is 0
+ * @returns indices that remain coupled, ascending; `z` of the others is 0
  */
 function deflate(d: Float64Array, z: Float64Array, rho: number, rows: Float32Array): number[] {
   const n = d.length;
@@ -126,8 +126,8 @@ function rotateRows(rows: Float32Array, n: number, a: number, b: number, cosine:
 }
 
 /**
- * Compute the new eigenvectors, Float32Array [n x kept]. The weights are recomputed from the roots, which keeps the
- * vectors orthogonal even for close roots (Gu and Eisenstat).
+ * Compute the new eigenvectors, Float32Array [n x kept]. Recomputing the weights from the roots keeps the vectors
+ * orthogonal even for close roots (Gu and Eisenstat).
  */
 function mixVectors(
   poles: Float64Array,
@@ -169,7 +169,7 @@ function mixVectors(
   return timesTranspose(columns, mixing, n, count, count);
 }
 
-/** Convert from one eigenvector per row, in any order, to one per column in ascending order. */
+/** Convert one eigenvector per row, in any order, to one per column in ascending order. */
 function sortColumns(d: Float64Array, rows: Float32Array, n: number): Eigen {
   const order = Int32Array.from(d.keys()).sort((a, b) => (d[a] as number) - (d[b] as number));
   const vectors = new Float32Array(n * n);

@@ -12,13 +12,13 @@ export interface Tridiagonal {
   readonly scales: Float64Array;
 }
 
-/** Number of reflectors that one product applies. */
+/** Number of reflectors applied by one product. */
 const BLOCK = 128;
 
 /**
  * Reduce a symmetric matrix to tridiagonal form by Householder reflections in double precision (Golub and Van Loan,
- * Matrix Computations, 4th ed., 8.3.1). Read only the upper triangle, and overwrite it. The rank-2 update of a step and
- * the product of the next step share one pass over memory, because memory bandwidth is the bottleneck.
+ * Matrix Computations, 4th ed., 8.3.1). Read and overwrite only the upper triangle. Memory bandwidth is the bottleneck,
+ * so the rank-2 update of a step and the product of the next step share one pass over memory.
  *
  * @param a Float64Array [n x n], row-major, symmetric
  */
@@ -62,7 +62,7 @@ function makeReflector(a: Float64Array, at: number, length: number): { scale: nu
   let squares = 0;
   for (let i = 1; i < length; i++) squares += (a[at + i] as number) ** 2;
   a[at] = 1;
-  // The other components are zero, or so small that their squares underflow.
+  // The other components are zero or so small that their squares underflow.
   if (squares < 1e-290) {
     a.fill(0, at + 1, at + length);
     return { scale: 0, offDiagonal: head };

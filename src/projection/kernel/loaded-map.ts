@@ -33,15 +33,15 @@ export interface MapWeights {
 }
 
 /**
- * Map in its own kernel memory, which garbage collection frees. The engine ignores shared memory when it schedules a
- * collection, so load a map once and keep it.
+ * Map in its own kernel memory, which garbage collection frees. The engine ignores shared memory when scheduling
+ * garbage collection, so load a map once and keep it.
  */
 export interface LoadedMap {
   readonly layout: MapLayout;
   readonly module: KernelModule;
   readonly memory: KernelMemory;
   readonly kernel: Kernel;
-  /** Working areas for other threads, without `OWN_AREA`. */
+  /** Working areas for other threads, excluding `OWN_AREA`. */
   readonly areas: WorkingAreas;
 }
 
@@ -49,11 +49,11 @@ export interface LoadedMap {
 const OWN_AREA = 0;
 
 /**
- * Copy a map into memory that all threads share: 2 * k * D bytes, and up to 3 MiB for each thread. Round the matrix to
- * 16-bit integers (`roundWeights`).
+ * Copy a map into memory shared by all threads: 2 * k * D bytes, and up to 3 MiB per thread. Round the matrix to 16-bit
+ * integers (`roundWeights`).
  *
  * @param threadsMax maximum number of concurrent worker threads that use the map, besides the loading thread
- * @throws RangeError if lengths and shapes do not match, or a weight is not finite
+ * @throws RangeError if lengths and shapes don't match or a weight is not finite
  */
 export function loadMap(
   weights: MapWeights,
@@ -78,14 +78,14 @@ export function loadMap(
 }
 
 /**
- * Project vectors: subtract the mean, multiply, keep the first `d` axes, L2-normalise. Call this on the thread that
- * loaded the map; it runs there.
+ * Project vectors: subtract the mean, multiply, keep the first `d` axes, L2-normalise. Run synchronously, on the thread
+ * that loaded the map.
  *
  * @param native Float32Array [n x k], row-major
  * @param d output dimension; axes beyond those of the map are zero
  * @returns Float32Array [n x d]. A smaller d gives the normalised prefix of a larger one. A row whose kept axes are all
- *   zero becomes the unit vector of the first axis. The values of a row do not depend on the other rows.
- * @throws RangeError if lengths and shapes do not match
+ *   zero becomes the unit vector of the first axis. The values of a row don't depend on other rows
+ * @throws RangeError if lengths and shapes don't match
  * @throws AppError `embedding_not_finite` (502) if a row contains NaN or an infinity
  */
 export function project(map: LoadedMap, native: Float32Array, d: number): Float32Array {

@@ -3,23 +3,23 @@ import { PANEL_COLUMNS, paddedColumns } from './pack-panels.ts';
 import { pairsOf } from './round-weights.ts';
 import type { Kernel, KernelMemory } from './wasm-kernel.ts';
 
-/** Maximum number of rows of one kernel call, in whole register tiles. */
+/** Maximum number of rows per kernel call, in whole register tiles. */
 export const BLOCK_ROWS_MAX = 96;
 export const TILE_ROWS = 6;
 /** Kernel argument for vectors without a mean to subtract. */
 const NO_MEAN = 0;
 
-/** Memory layout of a map, with the rounded matrix first. It has only numbers, so it can be sent to threads. */
+/** Memory layout of a map, with the rounded matrix first. It contains only numbers, so it can be sent to threads. */
 export interface MapLayout {
   /** Columns of the input vectors (k). */
   readonly nativeDimension: number;
   /** Axes of the map (D). */
   readonly dimensions: number;
-  /** Byte address of the scales of the columns. */
+  /** Byte address of the column scales. */
   readonly scalesAddress: number;
   /** Byte address of the mean, or null. */
   readonly meanAddress: number | null;
-  /** Byte address of the working areas. Each has a block of input rows and a block of output rows. */
+  /** Byte address of the working areas, each with a block of input rows and a block of output rows. */
   readonly areasAddress: number;
   readonly areaBytes: number;
 }
@@ -42,7 +42,7 @@ export function layOutMap(nativeDimension: number, dimensions: number, hasMean: 
 export interface Slice {
   /** Float32Array [n x k]. */
   readonly native: Float32Array;
-  /** Float32Array [n x d]. Axes beyond those of the map are not written. */
+  /** Float32Array [n x d]. Axes beyond those of the map are left unwritten. */
   readonly projected: Float32Array;
   readonly d: number;
   readonly from: number;
@@ -57,7 +57,7 @@ export function writeSlice(layout: MapLayout, memory: KernelMemory, area: number
 }
 
 /**
- * Project the first `rows` rows of a working area, in place. Runs on any thread, one at a time for each area.
+ * Project the first `rows` rows of a working area in place. Runs on any thread, but only once at a time per area.
  *
  * @returns -1, or the first row of the area that is not finite
  */
@@ -78,7 +78,7 @@ export function projectArea(kernel: Kernel, layout: MapLayout, area: number, row
 /**
  * Copy the result of `projectArea` to the projected rows of a slice.
  *
- * @param faultyRow the value that `projectArea` returned
+ * @param faultyRow return value of `projectArea`
  * @throws AppError `embedding_not_finite` (502)
  */
 export function readSlice(

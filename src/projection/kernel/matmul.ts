@@ -9,12 +9,12 @@
 import { PANEL_COLUMNS, packColumns, packRows, paddedColumns } from './pack-panels.ts';
 import { allocateKernelMemory, instantiateKernel, type Kernel, kernelModule } from './wasm-kernel.ts';
 
-/** Maximum number of left rows to multiply at a time, in whole register tiles of 6 rows. */
+/** Maximum number of left rows per product, in whole register tiles of 6 rows. */
 const BLOCK_ROWS_MAX = 96;
 const TILE_ROWS = 6;
-/** Maximum bytes of these rows, which should stay in the second-level cache. */
+/** Maximum bytes of these rows, so that they stay in the second-level cache. */
 const LEFT_BYTES_MAX = 4 * 2 ** 20;
-/** Maximum bytes of the right matrix to pack at a time. */
+/** Maximum bytes of the right matrix to pack at once. */
 const RIGHT_BYTES_MAX = 32 * 2 ** 20;
 
 /**
@@ -40,7 +40,7 @@ export function matmul(a: Float32Array, aRows: number, aCols: number, b: Float32
  * @param a Float32Array [rows x aCols]
  * @param b Float32Array [rows x bCols]
  * @returns Float32Array [aCols x bCols]
- * @throws RangeError if lengths and shapes do not match
+ * @throws RangeError if lengths and shapes don't match
  */
 export function transposeTimes(
   a: Float32Array,
@@ -86,7 +86,7 @@ export function timesTranspose(
   });
 }
 
-/** Sources of the two matrices. */
+/** Access to the two matrices. */
 interface Operands {
   /** Copy rows [from .. to) of the left matrix to `scratch.left`, row-major. */
   loadLeft(scratch: Scratch, from: number, to: number): void;
@@ -134,7 +134,7 @@ function wholeTiles(count: number, tile: number): number {
   return Math.max(1, Math.floor(count / tile)) * tile;
 }
 
-/** Memory that the thread keeps for the next product, because the first access to new pages is slow. */
+/** Memory kept by the thread for the next product, since first access to new pages is slow. */
 let threadMemory: { readonly buffer: SharedArrayBuffer; readonly kernel: Kernel } | undefined;
 
 function openScratch(blockRows: number, k: number, blockColumns: number): Scratch {

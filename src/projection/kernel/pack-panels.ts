@@ -1,7 +1,7 @@
 /** Columns of a panel: the width of a register tile of the kernel. */
 export const PANEL_COLUMNS = 8;
 
-/** Return the number of stored columns, which are whole panels. */
+/** Return the number of stored columns, rounded up to whole panels. */
 export function paddedColumns(columns: number): number {
   return Math.ceil(columns / PANEL_COLUMNS) * PANEL_COLUMNS;
 }
@@ -24,8 +24,8 @@ export function packPanels(weights: Float32Array, k: number, columns: number): F
 }
 
 /**
- * Pack columns [from .. to) of a row-major matrix [k x columns] into `target`, which holds whole panels.
- * `from` is a multiple of 8. Places beyond `to` in the last panel are set to zero.
+ * Pack columns [from .. to) of a row-major matrix [k x columns] into `target`, which holds whole panels. `from` is a
+ * multiple of 8. Columns beyond `to` in the last panel are set to zero.
  */
 export function packColumns(
   target: Float32Array,

@@ -1,7 +1,7 @@
 import { type MapLayout, projectArea } from './map-memory.ts';
 import { instantiateKernel, type KernelMemory, type KernelModule } from './wasm-kernel.ts';
 
-/** Block of rows in a working area of a map. Threads copy no rows. */
+/** Block of rows in a map's working area. Threads don't copy rows. */
 export interface AreaTask {
   readonly module: KernelModule;
   readonly memory: KernelMemory;
@@ -12,8 +12,8 @@ export interface AreaTask {
 }
 
 /**
- * Run `projectArea` on a worker thread, with a new instance on the shared memory. An instance of the compiled module
- * takes less than 0.1 ms; none is cached, since it would keep the memory of a retired map.
+ * Run `projectArea` on a worker thread, with a new instance on the shared memory. Instantiating the compiled module
+ * takes less than 0.1 ms. Don't cache instances, which would keep the memory of a retired map.
  *
  * @returns -1, or the first row of the area that is not finite
  */

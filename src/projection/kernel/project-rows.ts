@@ -4,17 +4,17 @@ import { BLOCK_ROWS_MAX, type MapLayout, readSlice, type Slice, TILE_ROWS, write
 import { paddedColumns } from './pack-panels.ts';
 import type { AreaTask } from './project-on-thread.ts';
 
-/** Operations of a product to compute inline: about 5 ms of one core, which hardly delays the event loop. */
+/** Maximum operations of a product to compute inline: about 5 ms on one core, which hardly delays the event loop. */
 const INLINE_FLOPS_MAX = 250e6;
 
-/** Minimum rows of a slice. A thread reads the whole matrix for each, so memory would limit smaller slices. */
+/** Minimum rows per slice. A thread reads the whole matrix for each slice, so smaller slices would be memory-bound. */
 const SLICE_ROWS_MIN = 24;
 
 /**
- * Project like `project`, but divide a product of more than about 5 ms into slices of rows for worker threads.
+ * Project like `project`, but split a product of more than about 5 ms into slices of rows for worker threads.
  *
- * @param native Float32Array [n x k], row-major; it is not modified, and must not change before the promise settles
- * @returns Float32Array [n x d], without a promise if it was computed inline
+ * @param native Float32Array [n x k], row-major; not modified, and must not change before the promise settles
+ * @returns Float32Array [n x d], without a promise if computed inline
  * @throws RangeError, AppError `embedding_not_finite`: as `project`, thrown or as a rejection
  * @throws the reason of `signal` if it is aborted before the last slice has a working area
  */
@@ -60,8 +60,7 @@ async function projectSlice(
   try {
     writeSlice(layout, memory, area, slice);
     const task: AreaTask = { module, memory, layout, area, rows: slice.to - slice.from, d: slice.d };
-    // Omit the signal: an aborted thread may still write to the area, which would be released too early. Slices are
-    // short.
+    // Omit the signal: an aborted thread might still write to an area that has been released. Slices are short.
     const threadModule = new URL('./project-on-thread.ts', import.meta.url);
     const faultyRow = await threads.run<number>(threadModule, 'projectOnThread', task);
     readSlice(layout, memory, area, slice, faultyRow);
@@ -70,7 +69,7 @@ async function projectSlice(
   }
 }
 
-/** Compute the rows of equal slices: whole register tiles, about 5 ms each unless the matrix is too large. */
+/** Compute the number of rows per slice: equal whole register tiles, about 5 ms each unless the matrix is too large. */
 function rowsPerSlice(rows: number, flops: number): number {
   const most = Math.min(BLOCK_ROWS_MAX, Math.max(SLICE_ROWS_MIN, wholeTiles(Math.floor(INLINE_FLOPS_MAX / flops))));
   return Math.min(most, wholeTiles(Math.ceil(rows / Math.ceil(rows / most)) + TILE_ROWS - 1));

@@ -2,26 +2,25 @@ import { PANEL_COLUMNS } from './pack-panels.ts';
 import type { Kernel, KernelMemory } from './wasm-kernel.ts';
 
 /**
- * Smallest norm of a column, as a share of the largest. Columns below it count as zeros, since their scale would not be
- * a normal float32.
+ * Minimum norm of a column as a share of the largest. Smaller columns count as zeros, since their scale would not be a
+ * normal float32.
  */
 const NORM_SHARE_MIN = 1e-30;
 
-/** Return the pairs of integers of a column of `k` rows. For an odd `k`, the last pair has a zero. */
+/** Return the number of integer pairs in a column of `k` rows. For an odd `k`, the last pair contains a zero. */
 export function pairsOf(k: number): number {
   return Math.ceil(k / 2);
 }
 
 /**
- * Round packed weights to 16-bit integers, with a separate scale for each column (`rounding.as.ts`). The rounding error
- * of a weight is at most 1 / 65,534 of the norm of its column.
+ * Round packed weights to 16-bit integers, with a separate scale per column (`rounding.as.ts`). The rounding error of a
+ * weight is at most 1 / 65,534 of its column's norm.
  *
- * @param packed weights of `k` rows in the layout of `packPanels`
+ * @param packed weights of `k` rows, laid out by `packPanels`
  * @param addresses.target address for the same panels, as pairs of neighbours in a column: i16 [panels x ceil(k / 2) x
  *   8 x 2]
  * @param addresses.scratch address of 32 * k + 64 bytes
- * @returns for each column, the factor for products with its integers. All factors are relative to that of the longest
- *   column, which is 1
+ * @returns per column, the factor for products with its integers, relative to that of the longest column, which is 1
  * @throws RangeError if a weight is not finite
  */
 export function roundWeights(

@@ -21,7 +21,7 @@ export interface Kernel {
   transpose(source: number, rows: number, columns: number, target: number): void;
 }
 
-/** Opaque compiled module. Another thread that gets it shares its machine code. */
+/** Opaque compiled module. Threads that receive it share its machine code. */
 export type KernelModule = object;
 
 /** Memory of a kernel, shared between threads. */
@@ -29,7 +29,7 @@ export interface KernelMemory {
   readonly buffer: SharedArrayBuffer;
 }
 
-/** Used part of the WebAssembly API, which neither the ECMAScript nor the Node typings declare. */
+/** Subset of the WebAssembly API in use, which neither the ECMAScript nor the Node typings declare. */
 interface WebAssemblyApi {
   validate(bytes: Uint8Array): boolean;
   readonly Module: new (bytes: Uint8Array) => KernelModule;
@@ -48,12 +48,12 @@ export type KernelBuild = (typeof KERNEL_BUILDS)[number];
 
 const PAGE_BYTES = 65_536;
 
-/** Maximum memory, given addresses of 32 bits. */
+/** Maximum memory size with 32-bit addresses. */
 export const MEMORY_BYTES_MAX = 2 ** 32 - PAGE_BYTES;
 
 let threadModule: KernelModule | undefined;
 
-/** Return the kernel of this thread: the fastest build that the engine accepts, compiled on first use. */
+/** Return this thread's kernel: the fastest build that the engine accepts, compiled on first use. */
 export function kernelModule(): KernelModule {
   threadModule ??= compileFirstValid(KERNEL_BUILDS);
   return threadModule;
@@ -69,8 +69,8 @@ export function compileFirstValid(builds: readonly KernelBuild[]): KernelModule 
 }
 
 /**
- * Allocate zeroed memory of a fixed size. It never grows, so that views of it stay valid. Pages use real memory only
- * once they are written.
+ * Allocate zeroed memory of a fixed size. It never grows, so views of it stay valid. Pages use physical memory only
+ * once written.
  *
  * @throws RangeError for more than `MEMORY_BYTES_MAX`
  */

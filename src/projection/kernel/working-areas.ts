@@ -1,4 +1,4 @@
-/** Pool of numbered working areas, granted first in, first out. One thread owns it, but any may use an area. */
+/** FIFO pool of numbered working areas. One thread owns the pool, but any thread may use an area. */
 export class WorkingAreas {
   readonly #free: number[];
   readonly #waiting = new Set<(area: number) => void>();

@@ -16,24 +16,24 @@ import { hangulTerms } from '../../language/words.ts';
 import { countEdits } from '../../platform/nearest-word.ts';
 import type { KeywordRows } from './keyword-rows.ts';
 
-/** Maximum number of words of a query to correct. */
+/** Maximum number of query words to correct. */
 const CORRECTED_MAX = 4;
-/** Minimum lengths of a word, and of its stem, in which two mistakes are corrected. */
+/** Minimum lengths of a word and of its stem for correcting two mistakes. */
 const TWO_MISTAKES_LENGTH = 8;
 const TWO_MISTAKES_TERM_LENGTH = 6;
-/** Minimum length of a Hangul word in which any mistake is corrected. Shorter words are near too many others. */
+/** Minimum length of a Hangul word for correcting arbitrary mistakes. Shorter words have too many neighbours. */
 const DICTIONARY_LENGTH = 3;
-/** Number of terms of a table above which only single mistakes are corrected. */
+/** Number of terms in a table above which only single mistakes are corrected. */
 const SCANNED_TERMS_MAX = 300_000;
 
-/** Number of rows from which on a word outside the dictionary is a name or a term, and no misspelling. */
+/** Number of rows from which a word outside the dictionary counts as a name or technical term, not as a misspelling. */
 const ROWS_OF_NAME_MIN = 2;
-/** Number of rows of a table below which one row is enough, since most names occur once. */
+/** Number of rows of a table below which a single row suffices, since most names occur once. */
 const SMALL_TABLE_ROWS = 500;
 
-/** Correction of a word of the query that no row of a table has. */
+/** Correction of a query word that occurs in no row of a table. */
 export interface Correction {
-  /** The word of the query, and its correction. */
+  /** Query word, and its correction. */
   readonly from: string;
   readonly to: string;
   /** Their terms. */
@@ -41,7 +41,7 @@ export interface Correction {
   readonly by: readonly string[];
 }
 
-/** Return true if no row has the word with any ending, and it is no word of its language. */
+/** Return true if no row contains the word with any ending, and it isn't a word of its language. */
 export function isMisspelled(keywords: KeywordRows, spelled: SpelledWord): boolean {
   const { script, terms, token, word, language } = spelled;
   if (script === 'hangul') {
@@ -58,8 +58,8 @@ function hasRows(keywords: KeywordRows, terms: readonly string[]): boolean {
 }
 
 /**
- * Find the nearest known word for each misspelled word. Of several at the same distance, take the most frequent one,
- * then the first by code unit. Leave out words without a correction.
+ * Find the nearest known word for each misspelled word. At equal distance, prefer the most frequent word, then the
+ * first one by code unit. Omit words without a correction.
  */
 export function correctWords(keywords: KeywordRows, words: readonly SpelledWord[]): Correction[] {
   const misspelled = words.filter((word) => isMisspelled(keywords, word)).slice(0, CORRECTED_MAX);
@@ -77,7 +77,7 @@ function correctLatin(keywords: KeywordRows, spelled: SpelledWord): Correction[]
     return [{ from: word, to: near, replaced: terms, by }];
   };
   if (language !== null) {
-    // Such a query does not mean an English word.
+    // A query in another language doesn't mean an English word.
     const isOther = (edit: string) => !isEnglishWord(edit) && !isEnglishWord(stemIn(language, edit));
     const near = mostFrequent(edits.filter(isOther), rowsOf);
     return near === null ? [] : toNear(near);
@@ -90,12 +90,12 @@ function correctLatin(keywords: KeywordRows, spelled: SpelledWord): Correction[]
   return nearName === null ? correctTwoMistakes(keywords, spelled, rowsMin) : toNear(nearName);
 }
 
-/** Return the terms of a corrected word. The English stem alone is faster, and enough for words of the dictionary. */
+/** Return the terms of a corrected word. For dictionary words, the English stem alone is enough, and faster. */
 function termsOfEdit(edit: string, language: StemmedLanguage | null): string[] {
   return language === null ? [latinTerm(edit)] : latinTerms(edit, language);
 }
 
-/** Correct a long word to the stem of an English word, or to one that `rowsMin` rows have. */
+/** Correct a long word to the stem of an English word, or to one that occurs in `rowsMin` rows. */
 function correctTwoMistakes(keywords: KeywordRows, { word, terms }: SpelledWord, rowsMin: number): Correction[] {
   const [term = ''] = terms;
   if (word.length < TWO_MISTAKES_LENGTH || term.length < TWO_MISTAKES_TERM_LENGTH) return [];
@@ -112,8 +112,8 @@ function correctTwoMistakes(keywords: KeywordRows, { word, terms }: SpelledWord,
 }
 
 /**
- * Correct a Hangul word to a word of the dictionary. If there is none, correct it by a likelier mistake, since the word
- * may be a name. The index has pairs of syllables, so it must know all pairs of the corrected word.
+ * Correct a Hangul word to a dictionary word. If there is none, try only likely mistakes, since the word may be a name.
+ * The index stores syllable pairs, so it must contain all pairs of the corrected word.
  */
 function correctHangul(keywords: KeywordRows, { token, word, terms }: SpelledWord): Correction[] {
   const rowsOf = (pairs: readonly string[]) => Math.min(...pairs.map((pair) => keywords.countRows(pair)));
@@ -121,7 +121,7 @@ function correctHangul(keywords: KeywordRows, { token, word, terms }: SpelledWor
     const own = hangulTerms(edit, false);
     return own.length > 0 && rowsOf(own) > 0 && isKoreanWord(edit) ? rowsOf(own) : 0;
   };
-  // The stem first: the syllable that looks like an ending may belong to the word (청소기).
+  // Try the stem first: a syllable that looks like an ending may belong to the word (청소기).
   for (const form of new Set([word, token])) {
     const wide = form.length < DICTIONARY_LENGTH ? [] : hangulEdits(form);
     const near = mostFrequent(soundingLike(form), rowsOfWord) ?? mostFrequent(wide, rowsOfWord);

@@ -1,22 +1,22 @@
 import { WINDOW_ROWS, windowOf } from './term-windows.ts';
 
-/** Rows that were found and scored, grouped by windows of the table. */
+/** Rows found and scored so far, grouped by windows of the table. */
 export class FoundWindows {
-  /** Largest score of the found rows of each window: Float64Array [windows]; 0 if none was found. */
+  /** Maximum score of the found rows per window: Float64Array [windows]; 0 if there are none. */
   readonly largest: Float64Array;
   readonly #found: Uint32Array;
   readonly #scores: Float64Array;
   /**
-   * Linked lists of the found rows of each window. By window: the place of its first row among the found rows, counted
-   * from 1. By place: the place of the next row of the same window.
+   * Linked lists of the found rows per window. By window: position of its first row among the found rows, counted from
+   * 1. By position: position of the next row of the same window.
    */
   readonly #first: Uint32Array;
   readonly #next: Uint32Array;
 
   /**
-   * @param found numbers of the rows
+   * @param found row numbers
    * @param scores by row: Float64Array [rows of the table or more]
-   * @param rows of the table
+   * @param rows number of rows of the table
    */
   constructor(found: Uint32Array, scores: Float64Array, rows: number) {
     const windows = Math.ceil(rows / WINDOW_ROWS);
@@ -36,9 +36,9 @@ export class FoundWindows {
   }
 
   /**
-   * Move the scores of the found rows of a window.
+   * Move the scores of a window's found rows to `target`, and clear them.
    *
-   * @param target gets the scores by their place in the window, Float64Array [512]
+   * @param target receives the scores by position in the window, Float64Array [512]
    */
   move(window: number, target: Float64Array): void {
     const [found, scores, next] = [this.#found, this.#scores, this.#next];

@@ -8,15 +8,15 @@ import { TermDictionary } from './term-dictionary.ts';
 import { type Norms, TermWindows, WINDOW_ROWS } from './term-windows.ts';
 
 /**
- * Parameters of BM25. LanceDB uses the same values, so a copy and its table rank alike. They are constant: the bounds
- * in `TermWindows` would be wrong if `B` changed during the life of a table.
+ * BM25 parameters, the same as LanceDB's, so that a copy ranks like its table. Keep them constant: the bounds in
+ * `TermWindows` would be wrong if `B` changed during the life of a table.
  */
 const K1 = 1.2;
 const B = 0.75;
 
-/** A term with this many rows is frequent: its weights get an upper bound for each window. */
+/** Number of rows from which a term is frequent and gets an upper bound of its weight per window. */
 const BOUNDED_ROWS_MIN = 4_096;
-/** Number of windows to search first. They are the windows with the largest bounds. */
+/** Number of windows to search first: those with the largest bounds. */
 const FIRST_WINDOWS = 64;
 const SPACE = 0x20;
 const encoder = new TextEncoder();
@@ -24,31 +24,31 @@ const encoder = new TextEncoder();
 /** Tolerance for rounding errors in sums of scores. */
 const ROUNDING = 1e-9;
 
-/** Term of a query. `factor` is also an upper bound of what the term adds to a score. */
+/** Query term. `factor` is also an upper bound of the term's contribution to a score. */
 interface ScoredTerm {
   readonly term: number;
   readonly rows: number;
   readonly factor: number;
 }
 
-/** Inverted index of the terms of rows, with BM25 scores. Statistics leave out removed rows. */
+/** Inverted index of row terms, with BM25 scoring. Statistics exclude removed rows. */
 export class KeywordRows {
   readonly #terms = new TermDictionary();
   readonly #postings = new Postings();
-  /** Windows of the frequent terms that a query has used, by term. */
+  /** Windows of the frequent terms used by queries so far, by term. */
   readonly #windows = new Map<number, TermWindows>();
-  /** Number of terms of each row. */
+  /** Number of terms per row. */
   #lengths = new Uint32Array(0);
   #rows = 0;
   #live = 0;
   #liveLength = 0;
   #removed: Uint8Array | null = null;
-  /** Number of removed rows of each frequent term, cached until the next removal. */
+  /** Number of removed rows per frequent term, cached until the next removal. */
   readonly #removedCounts = new Map<number, number>();
   #scores = new Float64Array(0);
   #found = new Uint32Array(0);
 
-  /** Number of rows, removed rows included. */
+  /** Number of rows, including removed ones. */
   get rowCount(): number {
     return this.#rows;
   }
@@ -60,8 +60,8 @@ export class KeywordRows {
   }
 
   /**
-   * Append the rows `[from .. to)` of a column of terms. `offsets` has the start of each row, then the end of the last;
-   * `bytes` is UTF-8.
+   * Append the rows `[from .. to)` of a term column. `offsets` holds the start of each row, then the end of the last
+   * one; `bytes` is UTF-8.
    */
   addAll(
     { offsets, bytes }: { readonly offsets: Int32Array; readonly bytes: Uint8Array },
@@ -71,7 +71,7 @@ export class KeywordRows {
     for (let at = from; at < to; at++) this.add(bytes, offsets[at] as number, offsets[at + 1] as number);
   }
 
-  /** Append a row: terms joined by single spaces, as UTF-8 `source[from .. to)`. */
+  /** Append a row: terms separated by single spaces, as UTF-8 `source[from .. to)`. */
   add(source: Uint8Array, from: number, to: number): void {
     const row = this.#rows++;
     let length = 0;
@@ -90,7 +90,7 @@ export class KeywordRows {
     this.#liveLength += length;
   }
 
-  /** Exclude rows from results and statistics. Never pass the same row twice: the statistics would be wrong. */
+  /** Exclude rows from results and statistics. Passing a row twice would corrupt the statistics. */
   remove(rows: readonly number[]): void {
     this.#removed = grown(this.#removed ?? new Uint8Array(this.#rows), this.#rows);
     this.#removedCounts.clear();
@@ -102,9 +102,9 @@ export class KeywordRows {
   }
 
   /**
-   * Offer the allowed rows that have terms of the query, with their BM25 scores. Score all rows of rare terms first.
-   * Then score frequent terms, but only in windows whose bound is high enough for a row to be among the best (Ding and
-   * Suel, block-max indexes, SIGIR 2011).
+   * Offer the allowed rows that contain query terms, with their BM25 scores. First score all rows of rare terms. Then
+   * score frequent terms, but only in windows whose bound is high enough for a row to be among the best (block-max
+   * indexes: Ding and Suel, SIGIR 2011).
    */
   search(groups: readonly WeightedTerms[], allowed: Allowed, { best, first }: RowRange): void {
     this.#scores = grown(this.#scores, this.#rows);
@@ -125,8 +125,8 @@ export class KeywordRows {
   }
 
   /**
-   * Score the frequent terms window by window, and offer the rows of each window that is searched. This also offers the
-   * found rows there, and clears their scores. Found rows in skipped windows keep their scores; `search` offers them.
+   * Score the frequent terms window by window, and offer the rows of each searched window, including rows found
+   * earlier, whose scores it clears. Found rows in skipped windows keep their scores; `search` offers them.
    */
   #searchWindows(terms: readonly ScoredTerm[], found: number, allowed: Allowed, range: RowRange): void {
     const { best } = range;
@@ -153,7 +153,7 @@ export class KeywordRows {
           const own = windows.boundOf(window);
           if (own === 0) continue;
           rest -= factor * own;
-          // If no row of the window can still be among the best, `bound` falls below `needed`, and the loop stops.
+          // If no row of the window can be among the best any more, `bound` falls below `needed` and the loop stops.
           most = windows.addScores(window, factor, norms, {
             scores,
             most: Math.max(most, needed - rest - 2 * ROUNDING),
@@ -168,7 +168,7 @@ export class KeywordRows {
   }
 
   #offerWindow(from: number, scores: Float64Array, allowed: Allowed, { best, first }: RowRange): void {
-    // Skip rows with none of the terms: their score is 0.
+    // Skip rows without any of the terms, whose score is 0.
     let least = Math.max(best.threshold, Number.MIN_VALUE);
     for (let at = 0; at < scores.length; at++) {
       const score = scores[at] as number;
@@ -192,12 +192,12 @@ export class KeywordRows {
     return windows;
   }
 
-  /** Number of terms, including terms that only removed rows have. */
+  /** Number of terms, including those of removed rows only. */
   get termCount(): number {
     return this.#terms.size;
   }
 
-  /** Count the rows that have a term. */
+  /** Count the rows that contain a term. */
   countRows(term: string): number {
     const bytes = encoder.encode(term);
     const number = this.#terms.find(bytes, 0, bytes.length);
@@ -205,7 +205,7 @@ export class KeywordRows {
     return this.#countLive(number);
   }
 
-  /** Find which rows have which terms. @returns 1 for each that has: Uint8Array [rows x terms], row-major */
+  /** Match terms with rows. @returns 1 for each match: Uint8Array [rows x terms], row-major */
   matchTerms(terms: readonly string[], rows: readonly number[]): Uint8Array {
     const matches = new Uint8Array(rows.length * terms.length);
     for (const [nth, term] of terms.entries()) {
@@ -218,7 +218,7 @@ export class KeywordRows {
     return matches;
   }
 
-  /** List the terms that begin with the byte `first` and are `lengthMin` to `lengthMax` bytes long. */
+  /** List the terms that start with the byte `first` and are `lengthMin` to `lengthMax` bytes long. */
   termsLike(first: number, lengthMin: number, lengthMax: number): string[] {
     return this.#terms.termsLike(first, lengthMin, lengthMax);
   }
@@ -236,7 +236,7 @@ export class KeywordRows {
     );
   }
 
-  /** Return the score that a row must reach to be among the best found so far. */
+  /** Return the minimum score for a row to be among the best so far. */
   #neededScore(found: number, allowed: Allowed, best: BestRows): number {
     const largest = new LargestNumbers(best.limit);
     for (let at = 0; at < found; at++) {
@@ -247,7 +247,7 @@ export class KeywordRows {
     return Math.max(largest.smallest, best.threshold);
   }
 
-  /** Add the scores of a term to all its rows. Append rows that are new to `#found`. @returns length of `#found` */
+  /** Add a term's scores to all its rows. Append newly found rows to `#found`. @returns length of `#found` */
   #score({ term, factor }: ScoredTerm, foundBefore: number): number {
     const { base, perLength, lengths } = this.#norms();
     const [scores, found, removed] = [this.#scores, this.#found, this.#removed];
@@ -268,7 +268,7 @@ export class KeywordRows {
     return total;
   }
 
-  /** Count the rows of a term that are not removed. */
+  /** Count a term's rows, excluding removed ones. */
   #countLive(term: number): number {
     const rows = this.#postings.countOf(term);
     const removed = this.#removed;

@@ -1,34 +1,32 @@
 import { grown } from '../grow.ts';
 
-/** A posting has the row in its upper bits and the number of occurrences in its lower bits. */
+/** Number of low bits of a posting for the occurrence count. The high bits hold the row. */
 export const COUNT_BITS = 10;
 export const COUNT_MAX = (1 << COUNT_BITS) - 1;
-/** Maximum number of rows of a table, given the bits of a posting. */
+/** Maximum number of rows of a table, limited by the bits of a posting. */
 export const ROWS_MAX = 2 ** (32 - COUNT_BITS);
 
-/**
- * Number of postings of the first and of the largest block of a term. Each block is twice as large as the one before.
- */
+/** Number of postings in a term's first and largest block. Each block is twice as large as the previous one. */
 const FIRST_BLOCK = 2;
 const LARGEST_BLOCK_BITS = 12;
 const LARGEST_BLOCK = 1 << LARGEST_BLOCK_BITS;
 
 /**
- * Rows of each term, in order, with the number of its occurrences. One array holds the postings of a term as a list of
- * blocks. The first number of a block is the address of the next block.
+ * Rows of each term in order, with occurrence counts. One array holds each term's postings as a linked list of blocks.
+ * The first number of a block is the address of the next block.
  */
 export class Postings {
   #numbers = new Uint32Array(1_024);
   #end = 1;
   /**
-   * By term: address of the first block, address of the next posting, number of postings, postings left in the last
+   * By term: address of the first block, address of the next posting, number of postings, and postings left in the last
    * block.
    */
   #firstBlock = new Uint32Array(0);
   #nextPosting = new Uint32Array(0);
   #counts = new Uint32Array(0);
   #left = new Uint32Array(0);
-  /** Numbers of occurrences that do not fit into a posting, by term and row. */
+  /** Occurrence counts too large for a posting, by term and row. */
   readonly #largeCounts = new Map<number, number>();
 
   get memoryBytes(): number {
@@ -36,7 +34,7 @@ export class Postings {
     return arrays.reduce((sum, array) => sum + array.byteLength, 0);
   }
 
-  /** Return a view of the array of all blocks. It is valid until the next posting is added. */
+  /** Return a view of the array of all blocks, valid until the next posting is added. */
   get numbers(): Uint32Array {
     return this.#numbers;
   }
@@ -46,7 +44,7 @@ export class Postings {
     return this.#counts[term] as number;
   }
 
-  /** Count one more occurrence of a term in the last row. */
+  /** Count another occurrence of a term in the last row. */
   add(term: number, row: number): void {
     this.#reserveTerm(term);
     const next = this.#nextPosting[term] as number;
@@ -67,13 +65,13 @@ export class Postings {
     this.#left[term] = (this.#left[term] as number) - 1;
   }
 
-  /** Return the number of occurrences in a posting: `COUNT_MAX` stands for that many or more. */
+  /** Return the occurrence count of a posting, resolving `COUNT_MAX` ("that many or more"). */
   occurrences(term: number, posting: number): number {
     const count = posting & COUNT_MAX;
     return count < COUNT_MAX ? count : (this.#largeCounts.get(largeKey(term, posting >>> COUNT_BITS)) ?? COUNT_MAX);
   }
 
-  /** Place a cursor before the postings of a term. */
+  /** Return a cursor before the first posting of a term. */
   cursor(term: number): PostingCursor {
     return new PostingCursor(this.#numbers, this.#firstBlock[term] as number, this.#counts[term] as number);
   }
@@ -89,7 +87,7 @@ export class Postings {
     return blocks;
   }
 
-  /** Make a function that returns true if a row has a term. */
+  /** Return a predicate for the rows that contain a term. */
   finder(term: number): (row: number) => boolean {
     const blocks = this.blocksOf(term);
     const rowAt = (nth: number) => (this.#numbers[placeOf(nth, blocks)] as number) >>> COUNT_BITS;
@@ -105,7 +103,7 @@ export class Postings {
   }
 
   #addBlock(term: number, count: number): number {
-    // Blocks of 2, 4, 8 … postings hold 2^k - 2 before the block of 2^k.
+    // Blocks of 2, 4, 8 … postings: those before the block of 2^k hold 2^k - 2.
     const size = Math.min(count + FIRST_BLOCK, LARGEST_BLOCK);
     const block = this.#end;
     this.#end += size + 1;
@@ -129,7 +127,7 @@ export class Postings {
   }
 }
 
-/** Cursor that moves forward through the postings of a term. `[at .. end)` are the numbers of the next postings. */
+/** Forward cursor over a term's postings. `[at .. end)` is the range of the current block's numbers. */
 export class PostingCursor {
   at = 0;
   end = 0;
@@ -145,7 +143,7 @@ export class PostingCursor {
     this.nextRun();
   }
 
-  /** Move to the postings of the next block. @returns false if there are none */
+  /** Move to the next block. @returns false if there is none */
   nextRun(): boolean {
     if (this.#left === 0) {
       this.at = this.end;
@@ -161,7 +159,7 @@ export class PostingCursor {
   }
 }
 
-/** Find the address of a posting by its number among those of a term. @param blocks as `blocksOf` gives them */
+/** Return the address of a term's nth posting. @param blocks from `blocksOf` */
 export function placeOf(nth: number, blocks: Uint32Array): number {
   // The blocks before the block of 2^k postings hold 2^k - 2.
   const at = nth + FIRST_BLOCK;
@@ -169,14 +167,14 @@ export function placeOf(nth: number, blocks: Uint32Array): number {
   return (blocks[blockOf(nth)] as number) + 1 + start;
 }
 
-/** Count the postings of a block from a posting on, given by its number among those of the term. */
+/** Count the postings from a term's nth posting to the end of its block. */
 export function postingsLeft(nth: number): number {
   const at = nth + FIRST_BLOCK;
   if (at >= LARGEST_BLOCK) return LARGEST_BLOCK - (at & (LARGEST_BLOCK - 1));
   return (2 << (31 - Math.clz32(at))) - at;
 }
 
-/** Find the number of the block that holds a posting, given by its number among those of the term. */
+/** Return the number of the block that holds a term's nth posting. */
 function blockOf(nth: number): number {
   const at = nth + FIRST_BLOCK;
   return at >= LARGEST_BLOCK ? LARGEST_BLOCK_BITS - 2 + (at >>> LARGEST_BLOCK_BITS) : 30 - Math.clz32(at);

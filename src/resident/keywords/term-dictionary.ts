@@ -1,15 +1,15 @@
 import { grown } from '../grow.ts';
 
-/** Maximum share of used slots of the hash table. */
+/** Maximum load factor of the hash table. */
 const LOAD_MAX = 0.6;
 const SLOTS_MIN = 1_024;
 
-/** Hash table that maps terms, as UTF-8 bytes, to numbers. It uses open addressing in typed arrays. */
+/** Hash table from terms (UTF-8 bytes) to numbers, with open addressing in typed arrays. */
 export class TermDictionary {
-  /** Number of the term in a slot, plus 1; 0 if the slot is empty. */
+  /** Number of the slot's term plus 1; 0 for an empty slot. */
   #slots = new Int32Array(SLOTS_MIN);
   #bytes = new Uint8Array(0);
-  /** Start of each term in the bytes, and the end of the last. */
+  /** Start of each term in the bytes, and the end of the last one. */
   #starts = new Uint32Array(64);
   #size = 0;
 
@@ -21,12 +21,12 @@ export class TermDictionary {
     return this.#slots.byteLength + this.#bytes.byteLength + this.#starts.byteLength;
   }
 
-  /** Find the number of the term `source[from .. to)`; -1 if it is unknown. */
+  /** Return the number of the term `source[from .. to)`, or -1 if unknown. */
   find(source: Uint8Array, from: number, to: number): number {
     return (this.#slots[this.#slotOf(source, from, to)] as number) - 1;
   }
 
-  /** Find the number of the term `source[from .. to)`. If it is unknown, give it the next number, from 0. */
+  /** Return the number of the term `source[from .. to)`. An unknown term gets the next number, counting from 0. */
   add(source: Uint8Array, from: number, to: number): number {
     const slot = this.#slotOf(source, from, to);
     const known = (this.#slots[slot] as number) - 1;
@@ -34,7 +34,7 @@ export class TermDictionary {
     const start = this.#starts[this.#size] as number;
     const end = start + to - from;
     if (end > this.#bytes.length) this.#bytes = grown(this.#bytes, end);
-    // Terms are short: making a view of the source takes longer than copying them.
+    // Terms are short, so copying bytes is faster than creating a view.
     for (let at = from; at < to; at++) this.#bytes[start + at - from] = source[at] as number;
     if (this.#size + 2 > this.#starts.length) this.#starts = grown(this.#starts, this.#size + 2);
     this.#starts[this.#size + 1] = end;
@@ -43,7 +43,7 @@ export class TermDictionary {
     return this.#size - 1;
   }
 
-  /** List the terms that begin with this byte and whose length in bytes is in this range. */
+  /** List the terms that start with this byte and whose length in bytes is in this range. */
   termsLike(first: number, lengthMin: number, lengthMax: number): string[] {
     const decoder = new TextDecoder();
     const alike: string[] = [];

@@ -1,12 +1,12 @@
 import { grown } from '../grow.ts';
 import { COUNT_BITS, COUNT_MAX, type Postings, placeOf, postingsLeft } from './postings.ts';
 
-/** Rows of a window. */
+/** Binary logarithm of the rows per window. */
 const WINDOW_BITS = 9;
 export const WINDOW_ROWS = 1 << WINDOW_BITS;
-/** Stored form of the bound 1. Bounds are stored as multiples of its reciprocal. */
+/** Number of steps per unit in stored bounds. */
 const PARTS = 255;
-/** Factor by which bounds may be too large before they are computed again. */
+/** Factor by which bounds may be too large before they are recomputed. */
 const DRIFT_MAX = 1.05;
 
 /** Parameters for the weight of a term in a row: `count / (count + (base + perLength * length of the row))`. */
@@ -24,7 +24,7 @@ interface Run {
   readonly end: number;
 }
 
-/** Scores of the rows of a window, Float64Array [512]. Scores below `most` do not matter. */
+/** Scores of the rows of a window, Float64Array [512]. Scores below `most` don't matter. */
 interface WindowScores {
   readonly scores: Float64Array;
   readonly most: number;
@@ -32,22 +32,22 @@ interface WindowScores {
 
 /**
  * Postings of a term, grouped by windows of the table. Each window has an upper bound of the term's weight in its rows.
- * Rows can be added, and their mean length can change.
+ * Rows may be added, and their mean length may change.
  */
 export class TermWindows {
   readonly #postings: Postings;
   readonly #term: number;
-  /** By window: bound of the weight, in steps, and number of the first posting. */
+  /** By window: upper bound of the weight in steps, and number of the first posting. */
   #parts = new Uint8Array(0);
   #starts = new Uint32Array(1);
   /** Addresses of the blocks of postings. */
   #blocks: Uint32Array = new Uint32Array(0);
-  /** Number of rows whose postings were read. */
+  /** Number of rows whose postings have been read. */
   #rows = 0;
-  /** Value of `perLength` from which the bounds were computed. */
+  /** Value of `perLength` when the bounds were computed. */
   #perLength = 0;
   #drift = 1;
-  /** True if a row has the term more often than a posting can hold. */
+  /** True if a row contains the term more often than a posting can count. */
   #hasLargeCounts = false;
 
   constructor(postings: Postings, term: number) {
@@ -61,7 +61,7 @@ export class TermWindows {
 
   /** Read the postings of added rows. */
   update(norms: Norms, rows: number): void {
-    // If the mean length grows, each weight grows by this factor at most.
+    // If the mean length grows, each weight grows at most by this factor.
     this.#drift = Math.max(1, this.#perLength / norms.perLength);
     if (this.#rows === 0 || this.#drift > DRIFT_MAX) {
       this.#parts.fill(0);
@@ -72,12 +72,12 @@ export class TermWindows {
     if (this.#rows < rows) this.#read({ ...norms, perLength: this.#perLength }, rows);
   }
 
-  /** Return the upper bound of the weight in the rows of a window. */
+  /** Return the upper bound of the weight in a window's rows. */
   boundOf(window: number): number {
     return (this.#drift / PARTS) * (this.#parts[window] as number);
   }
 
-  /** Add the bounds of the term's scores to those of all windows. @param factor of the weight */
+  /** Add the bounds of the term's scores to those of all windows. @param factor factor of the weight */
   addBounds(factor: number, bounds: Float64Array): void {
     const [parts, part] = [this.#parts, factor * (this.#drift / PARTS)];
     for (let window = 0; window < bounds.length; window++) {
@@ -86,12 +86,12 @@ export class TermWindows {
   }
 
   /**
-   * Add the scores of the term to the scores of the rows of a window.
+   * Add the term's scores to the scores of the rows of a window.
    *
-   * @param factor of the weight
+   * @param factor factor of the weight
    * @param into.scores Float64Array [512]
-   * @param into.most smaller scores need not be told apart from this one
-   * @returns the largest score of a row with the term, or `most`
+   * @param into.most scores below this need not be distinguished
+   * @returns largest score of a row with the term, or `most`
    */
   addScores(window: number, factor: number, norms: Norms, { scores, most }: WindowScores): number {
     const [blocks, { numbers }] = [this.#blocks, this.#postings];
@@ -109,7 +109,7 @@ export class TermWindows {
     return largest;
   }
 
-  /** Add scores as `addRun` does, for postings that may have large counts. */
+  /** Add scores like `addRun`, for postings that may have large counts. */
   #addExactly(
     { numbers, from, end }: Run,
     factor: number,
@@ -172,7 +172,7 @@ function addRun(
   return largest;
 }
 
-/** Return the number of the window of a row. */
+/** Return the window number of a row. */
 export function windowOf(row: number): number {
   return row >>> WINDOW_BITS;
 }

@@ -1,14 +1,13 @@
 import { INDEX_DIMENSIONS } from '../../projection/resize.ts';
 
-/** Number of non-zero components up to which the zeros are skipped. Vectors of the built-in model have few. */
+/** Maximum number of non-zero components for skipping zeros. Vectors of the built-in model have few. */
 const SPARSE_MAX = INDEX_DIMENSIONS / 4;
 
 /**
- * Make a function that computes the dot product of a vector with another. It is faster if most components of the vector
- * are zero.
+ * Return a function that computes dot products with a vector. It is faster if most components of the vector are zero.
  *
  * @param vector Float32Array [1024]
- * @returns function of a Float32Array and the index at which the 1,024 numbers of the other vector begin
+ * @returns function of a Float32Array and the index at which the other vector's 1,024 numbers start
  */
 export function dotProductWith(vector: Float32Array): (others: Float32Array, from?: number) => number {
   const used: number[] = [];
@@ -24,7 +23,7 @@ export function dotProductWith(vector: Float32Array): (others: Float32Array, fro
   };
 }
 
-/** Use four sums, since each addition to one sum waits for the one before. */
+/** Use four sums: each addition to a single sum would wait for the previous one. */
 function dotProduct(vector: Float32Array, others: Float32Array, from: number): number {
   let [sum0, sum1, sum2, sum3] = [0, 0, 0, 0];
   for (let at = 0; at < INDEX_DIMENSIONS; at += 4) {

@@ -4,9 +4,9 @@ import { grown } from '../grow.ts';
 import { dotProductWith } from './dot-product.ts';
 import type { TableVectors } from './table-vectors.ts';
 
-/** Vectors of the rows of a small table, unquantised. A search compares all of them. */
+/** Unquantised vectors of a small table. A search compares all of them. */
 export class ExactVectors implements TableVectors {
-  /** Float32Array [rows x 1024], row-major, with room for further rows. */
+  /** Float32Array [rows x 1024], row-major, with spare capacity. */
   #vectors = new Float32Array(0);
   #rows = 0;
 

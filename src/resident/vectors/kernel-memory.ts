@@ -10,10 +10,10 @@ import {
 import { BLOCK_ALIGNMENT, BLOCKS_START, SIGNS } from './layout.ts';
 import { randomSigns } from './random-signs.ts';
 
-/** Number of pages by which the memory grows: 16 MiB. */
+/** Number of pages to grow by: 16 MiB. */
 const GROWTH_PAGES = 256;
 
-/** Kernel with its memory, which grows as needed. Each growth replaces the views. */
+/** Kernel and its growing memory. Each growth replaces the views. */
 export class KernelMemory {
   readonly kernel: RowKernel;
   readonly #memory: WasmMemory;
@@ -53,7 +53,7 @@ export class KernelMemory {
     this.bytes = new Uint8Array(buffer);
   }
 
-  /** Copy a vector to an address and rotate it, as all stored vectors and all queries are. */
+  /** Copy a vector to an address and rotate it, like all stored vectors and queries. */
   rotateTo(address: number, vector: Float32Array): void {
     this.floats.set(vector, address / 4);
     this.kernel.rotate(address, SIGNS);

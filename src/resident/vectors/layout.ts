@@ -1,38 +1,38 @@
 import { INDEX_DIMENSIONS } from '../../projection/resize.ts';
 
 /**
- * Addresses in the memory of the row kernel, in bytes: work areas of one search come first, then the blocks. The kernel
- * repeats some of these sizes in `kernel/layout.as.ts` and `kernel/sketches.as.ts` (`counted`). Change both together.
+ * Byte addresses in the memory of the row kernel: work areas of one search, followed by the blocks.
+ * `kernel/layout.as.ts` and `kernel/sketches.as.ts` (`counted`) repeat some of these sizes. Change them together.
  */
 
 export const VECTOR_BYTES = INDEX_DIMENSIONS * 4;
-/** Bytes of the highest 4 bits of a row. */
+/** Bytes per row of the highest 4 bits. */
 export const HIGH_BYTES = INDEX_DIMENSIONS / 2;
-/** Bytes of the rest of a row: the middle 8 bits and the lowest 4. */
+/** Bytes per row of the remaining bits: the middle 8 and the lowest 4. */
 export const REST_BYTES = INDEX_DIMENSIONS + INDEX_DIMENSIONS / 2;
-/** Rows of a block: many, so that signs of the same component lie together. */
+/** Rows per block: many, so that the signs of one component are contiguous. */
 export const BLOCK_ROWS = 2_048;
-/** Components of a query whose signs are counted: the 96 largest and the 96 smallest. */
+/** Number of counted component signs: those of the query's 96 largest and 96 smallest components. */
 export const SIGNS_COUNTED = 192;
 
 /** Random signs of the rotation: f32 [2 x 1024]. */
 export const SIGNS = 0;
-/** A rotated vector: f32 [1024]. */
+/** Rotated vector: f32 [1024]. */
 export const WORK = SIGNS + 2 * VECTOR_BYTES;
-/** The rotated query: f32 [1024]. */
+/** Rotated query: f32 [1024]. */
 export const QUERY = WORK + VECTOR_BYTES;
-/** The quantised query: i8 [1024] and f32 [4]. */
+/** Quantised query: i8 [1024] and f32 [4]. */
 export const QUERY_BYTES = QUERY + VECTOR_BYTES;
-/** The components whose signs are counted: u32 [192]. */
+/** Components whose signs are counted: u32 [192]. */
 export const COMPONENTS = QUERY_BYTES + INDEX_DIMENSIONS + 64;
 export const SCRATCH = COMPONENTS + SIGNS_COUNTED * 4;
-/** Step and margin of a row that is being encoded: f32 [2]. */
+/** Step and margin of the row being encoded: f32 [2]. */
 export const SCALES = SCRATCH + 128;
-/** The rest of one row. */
+/** Remaining bits of one row. */
 export const REST = SCALES + 64;
 /** Row numbers within a block, listed for an estimate: u32 [2048]. */
 export const LIST = REST + REST_BYTES;
-/** Upper bounds of the listed rows, and the margins in them: f32 [2048] each, with room for more. */
+/** Upper bounds of the listed rows, and the margins that they include: f32 [2048] each, with spare room. */
 export const BOUNDS = LIST + BLOCK_ROWS * 4;
 export const MARGINS = BOUNDS + (BLOCK_ROWS + 4) * 4;
 const WORK_END = MARGINS + (BLOCK_ROWS + 4) * 4;
@@ -43,10 +43,10 @@ export const MARGINS_START = STEPS_START + BLOCK_ROWS * 4;
 export const OFFSETS_START = MARGINS_START + BLOCK_ROWS * 4;
 /** Signs of the rows, by component: bits [1024 x 2048]. */
 export const SKETCH_START = OFFSETS_START + BLOCK_ROWS * 4;
-/** Bits of the written rows, and of the rows that a search may find: [2048] each. */
+/** Bits of the written rows, and of the rows that a search may return: [2048] each. */
 export const WRITTEN_START = SKETCH_START + (BLOCK_ROWS * INDEX_DIMENSIONS) / 8;
 export const ALLOWED_START = WRITTEN_START + BLOCK_ROWS / 8;
-/** Counts of equal signs for each row, in planes as in `kernel/sketches.as.ts`. */
+/** Sign agreement counts per row, in planes as in `kernel/sketches.as.ts`. */
 export const PLANES_START = ALLOWED_START + BLOCK_ROWS / 8;
 export const BLOCK_BYTES = PLANES_START + BLOCK_ROWS;
 

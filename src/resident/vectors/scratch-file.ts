@@ -3,13 +3,13 @@ import { closeSync, openSync, readSync, unlinkSync, writeSync } from 'node:fs';
 import path from 'node:path';
 
 /**
- * Unlinked file: only this process can read it. Its space is free again once the file is closed or the process ends.
- * Frequently read parts stay in the page cache of the kernel.
+ * Unlinked file, readable only by this process. Closing it or ending the process frees its space. The kernel's page
+ * cache keeps frequently read parts.
  */
 export class ScratchFile {
   readonly #descriptor: number;
 
-  /** @param directory directory on a disk; a file in memory would save nothing */
+  /** @param directory directory on disk; a file in a memory file system would save nothing */
   constructor(directory: string) {
     const file = path.join(directory, `.scratch-${randomUUID()}`);
     this.#descriptor = openSync(file, 'wx+', 0o600);
@@ -21,7 +21,7 @@ export class ScratchFile {
       done += writeSync(this.#descriptor, bytes, done, bytes.length - done, position + done);
   }
 
-  /** Fill an array with the bytes from a position on. @throws Error if there are fewer bytes */
+  /** Fill an array with the bytes at a position. @throws Error if there are fewer bytes */
   read(target: Uint8Array, position: number): void {
     for (let done = 0; done < target.length; ) {
       const read = readSync(this.#descriptor, target, done, target.length - done, position + done);

@@ -25,30 +25,30 @@ import {
   WRITTEN_START,
 } from './layout.ts';
 
-/** Without a filter, and with more than `from` blocks, find the threshold from every eighth block only. */
+/** Sampling of blocks to find the threshold: every eighth block, for unfiltered searches of more than `from` blocks. */
 const SAMPLED = { of: 8, from: 64 };
 
-/** Blocks of one table. All are full except the last. */
+/** Blocks of one table. All but the last are full. */
 export interface BlockList {
   readonly blocks: readonly number[];
-  /** Rows of all blocks together. */
+  /** Total number of rows in the blocks. */
   readonly rows: number;
 }
 
-/** A row that was estimated. */
+/** Row with its estimated cosine. */
 export interface EstimatedRow {
-  /** Number of the row in its block. */
+  /** Number of the row within its block. */
   readonly row: number;
-  /** Upper bound of the cosine, without the centre's part: the estimate plus `margin`. */
+  /** Upper bound of the cosine, without the centre's contribution: the estimate plus `margin`. */
   readonly bound: number;
-  /** Five standard deviations of the error. */
+  /** Five standard deviations of the estimation error. */
   readonly margin: number;
 }
 
 /**
- * Blocks of 2,048 quantised rows in the memory of one kernel, for all large tables of a thread. A block holds the signs
- * of the components and the highest 4 bits of each number; the caller stores the rest. The memory cannot shrink, so
- * released blocks are used again. All tables share one query: call `setQuery` before each search.
+ * Blocks of 2,048 quantised rows in one kernel's memory, for all large tables of a thread. A block holds the signs of
+ * the components and the highest 4 bits of each number; the caller stores the rest. The memory can't shrink, so
+ * released blocks are reused. All tables share one query: call `setQuery` before each search.
  */
 export class SketchedBlocks {
   readonly #memory: KernelMemory;
@@ -59,20 +59,18 @@ export class SketchedBlocks {
     this.#memory = new KernelMemory(builds);
   }
 
-  /** Return the address of an unused block. @throws RangeError if the memory is full */
+  /** Return the address of a free block. @throws RangeError if the memory is full */
   allocate(): number {
     return this.#free.pop() ?? this.#memory.allocate(BLOCK_BYTES);
   }
 
-  /** Erase blocks and let other tables use them. */
+  /** Erase blocks and make them available to other tables. */
   release(blocks: readonly number[]): void {
     for (const block of blocks) this.#memory.bytes.fill(0, block, block + BLOCK_BYTES);
     this.#free.push(...blocks);
   }
 
-  /**
-   * Rotate a vector in the same way as stored vectors and queries. @param vector Float32Array [1024] @returns a copy
-   */
+  /** Rotate a vector like stored vectors and queries. @param vector Float32Array [1024] @returns a copy */
   rotated(vector: Float32Array): Float32Array {
     this.#memory.rotateTo(WORK, vector);
     return this.#memory.vectorAt(WORK).slice();
@@ -81,9 +79,9 @@ export class SketchedBlocks {
   /**
    * Store a vector as a row of a block.
    *
-   * @param vector Float32Array [1024], of length 1 or zero
-   * @param centre rotated vector to subtract: Float32Array [1024]; null: none
-   * @returns the lower 12 bits, which the caller stores: Uint8Array [1536]. The next call overwrites this view.
+   * @param vector Float32Array [1024], of length 1 or all zeros
+   * @param centre rotated vector to subtract: Float32Array [1024]; null for none
+   * @returns the lower 12 bits, for the caller to store: Uint8Array [1536]. The next call overwrites this view.
    */
   write(block: number, row: number, vector: Float32Array, centre: Float32Array | null): Uint8Array {
     const { kernel, floats, bytes } = this.#memory;
@@ -129,10 +127,10 @@ export class SketchedBlocks {
   }
 
   /**
-   * Count, for each row, how many of 192 components have the sign of the query. The 192 are the 96 largest and the 96
-   * smallest of the query. A larger count suggests a larger cosine.
+   * Count per row how many of 192 components have the query's sign: the query's 96 largest and 96 smallest components.
+   * A higher count suggests a higher cosine.
    *
-   * @param allowed 1 for each row that may be counted: Uint8Array [rows]; null: all rows
+   * @param allowed 1 for each row to count: Uint8Array [rows]; null for all
    */
   countSigns({ blocks, rows }: BlockList, allowed: Uint8Array | null): SignCounts {
     const { kernel, bytes } = this.#memory;
@@ -147,8 +145,8 @@ export class SketchedBlocks {
   }
 
   /**
-   * Estimate the cosines of the rows that `SignCounts.list` has just listed. Read all results before you list another
-   * block: they are in a shared buffer. @param count number of listed rows
+   * Estimate the cosines of the rows that the last `SignCounts.list` listed. Read all results before listing another
+   * block: they share a buffer. @param count number of listed rows
    */
   *estimate(block: number, count: number): Generator<EstimatedRow> {
     const { kernel, floats, numbers } = this.#memory;
@@ -164,8 +162,8 @@ export class SketchedBlocks {
   }
 
   /**
-   * Compute the cosine of a row, without the centre's part. The error is about 1e-6. @param rest the bytes that `write`
-   * returned
+   * Compute the cosine of a row, without the centre's contribution, with an error of about 1e-6. @param rest the bytes
+   * that `write` returned
    */
   refine(block: number, row: number, rest: Uint8Array): number {
     const { kernel, floats, bytes } = this.#memory;
@@ -174,14 +172,11 @@ export class SketchedBlocks {
   }
 }
 
-/**
- * Counts of the signs that rows have in common with the query. The next `countSigns` of the same blocks overwrites
- * them.
- */
+/** Number of signs that each row shares with the query. The next `countSigns` of the same blocks overwrites them. */
 export class SignCounts {
   readonly #memory: KernelMemory;
   readonly #list: BlockList;
-  /** Offset, in a block, of the bits that say which rows count: all written ones or the allowed ones. */
+  /** Offset in a block of the bits of the rows that count: all written or all allowed ones. */
   readonly #bitsStart: number;
 
   constructor(memory: KernelMemory, list: BlockList, bitsStart: number) {
@@ -191,8 +186,8 @@ export class SignCounts {
   }
 
   /**
-   * Find the largest count that at least `wanted` rows reach, approximately if blocks are sampled. Return 0 if there
-   * are fewer rows: then all rows are listed.
+   * Return the highest count that at least `wanted` rows reach, approximated if blocks are sampled. Return 0, which
+   * lists all rows, if there are fewer.
    */
   reachedBy(wanted: number): number {
     const { blocks } = this.#list;
@@ -212,9 +207,7 @@ export class SignCounts {
     return this.#memory.kernel.countReaching(block + PLANES_START, rows, least, block + this.#bitsStart);
   }
 
-  /**
-   * Write the numbers of the rows whose count is at least `least` to the shared list, for `estimate`. @returns how many
-   */
+  /** List the rows of a block whose count is at least `least`, for `estimate`. @returns number of listed rows */
   list(nth: number, least: number): number {
     const block = this.#list.blocks[nth] as number;
     const rows = rowsOf(this.#list.rows, nth);

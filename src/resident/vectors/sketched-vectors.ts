@@ -6,46 +6,43 @@ import { ScratchFile } from './scratch-file.ts';
 import type { SketchedBlocks } from './sketched-blocks.ts';
 import type { TableVectors } from './table-vectors.ts';
 
-/**
- * Number of rows to estimate: the largest of `share` of all rows, `least`, and `perWanted` for each row that the search
- * wants.
- */
+/** Number of rows to estimate: the maximum of `share` of all rows, `least`, and `perWanted` per requested row. */
 const ESTIMATED = { share: 1 / 400, least: 2_048, perWanted: 16 };
 /**
- * A margin covers five standard deviations of the error. A search uses this share of it, three deviations. It then
- * reads a quarter fewer rows from the file, and misses hardly any more rows than the counts already miss.
+ * Share of a margin that a search uses. A margin covers five standard deviations of the error; three of them save
+ * reading a quarter of the rows from the file, and hardly miss more rows than the counts already do.
  */
 const MARGIN_SHARE = 3 / 5;
-/** If a filter allows at most this many rows, compute all of them; skip counts and estimates. */
+/** Maximum number of allowed rows to compute directly, without counts and estimates. */
 const COMPARED_MAX = 256;
 /** Tolerance for rounding errors in the float32 bounds. */
 const ROUNDING = 1e-6;
-/** Number of first rows from which the centre is computed. It has nothing to do with the dimension. */
+/** Number of first rows that determine the centre. It is unrelated to the dimension. */
 const CENTRE_ROWS = 1_024;
-/** Subtract the mean only if its squared length is at least this. A shorter mean brings little. */
+/** Minimum squared length of a mean to subtract. A shorter mean gains little. */
 const CENTRE_SQUARED_MIN = 0.4;
 
 /**
- * Vectors of the rows of a large table. In memory are the signs of their components and the highest 4 bits of each
- * number; the rest is in a scratch file. A search has three steps. It counts, for each row, the signs that agree with
- * the query. It estimates the cosines of the rows with the largest counts. It computes exactly those that may be among
- * the best.
+ * Vectors of a large table. Memory holds the signs of their components and the highest 4 bits of each number; a scratch
+ * file holds the rest. A search counts the signs that each row shares with the query, estimates the cosines of the rows
+ * with the highest counts, and computes exactly those that may be among the best.
  *
- * In many models, all vectors have a large part in common, which says nothing about how they differ. If the mean of the
- * first rows (the centre) is long, it is subtracted. The quantisation steps get smaller, and the signs tell rows apart.
+ * In many models, all vectors share a large component, which says nothing about their differences. If the mean of the
+ * first rows (the centre) is long, it is subtracted. The quantisation steps then shrink, and the signs distinguish
+ * rows.
  */
 export class SketchedVectors implements TableVectors {
   readonly #sketched: SketchedBlocks;
   readonly #file: ScratchFile;
   readonly #blocks: number[] = [];
   #rows = 0;
-  /** Vectors not written yet, until the centre is decided; null afterwards. */
+  /** Vectors to be written once the centre is decided; null afterwards. */
   #waiting: Float32Array[] | null = [];
   #waitingRows = 0;
-  /** Rotated centre: Float32Array [1024]; null: nothing is subtracted. */
+  /** Rotated centre: Float32Array [1024]; null to subtract nothing. */
   #centre: Float32Array | null = null;
 
-  /** @param directory directory in which to make the scratch file */
+  /** @param directory directory for the scratch file */
   constructor(sketched: SketchedBlocks, directory: string) {
     this.#sketched = sketched;
     this.#file = new ScratchFile(directory);
@@ -79,7 +76,7 @@ export class SketchedVectors implements TableVectors {
     const { share, least, perWanted } = ESTIMATED;
     const reached = counts.reachedBy(Math.max(least, this.#rows * share, best.limit * perWanted));
     const candidates: { readonly row: number; readonly upper: number }[] = [];
-    /** The largest lower bounds of cosines so far. */
+    /** Largest lower bounds of cosines so far. */
     const lowers = new LargestNumbers(best.limit);
     const needed = () => Math.max(lowers.smallest, best.threshold) - ROUNDING;
     for (const [nth, block] of this.#blocks.entries()) {
@@ -111,7 +108,7 @@ export class SketchedVectors implements TableVectors {
     this.#rows = 0;
   }
 
-  /** Decide on the centre, and write the waiting vectors. With too few rows, there is no centre. */
+  /** Decide on the centre, and write the waiting vectors. Too few rows have no centre. */
   #setCentre(): void {
     if (this.#waiting === null) return;
     const waiting = this.#waiting;
@@ -139,7 +136,7 @@ export class SketchedVectors implements TableVectors {
     this.#file.write(rests, first * REST_BYTES);
   }
 
-  /** Return the dot product of query and centre. Add it to every estimate and result. */
+  /** Return the dot product of query and centre, to be added to every estimate and result. */
   #shared(): number {
     return this.#centre === null ? 0 : this.#sketched.productWith(this.#centre);
   }

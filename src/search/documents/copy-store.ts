@@ -4,7 +4,7 @@ import type { FilteredFields } from '../filter/match-filter.ts';
 import { isSearched } from './document-store.ts';
 import { type Snapshot, type SnapshotRow, snapshotColumns, toSnapshot } from './snapshot.ts';
 
-/** Facts of a document. Searches use them to decide who may find it, and show some of them. */
+/** Document facts that decide who may find a document, or that results show. */
 export interface SearchedDocument extends ReadableFields, FilteredFields {
   readonly id: string;
   readonly active_generation: number;
@@ -14,30 +14,30 @@ export interface SearchedDocument extends ReadableFields, FilteredFields {
   readonly classification: string;
 }
 
-/** Changes of the documents of a bucket since a snapshot. */
+/** Changes of a bucket's documents since a snapshot. */
 export interface DocumentChanges {
   /** Snapshot that includes the changes. */
   readonly snapshot: Snapshot;
-  /** Changes of transactions before this one may be missing. */
+  /** Transaction id from which changes are complete; earlier ones may be missing. */
   readonly keptFrom: number;
   /**
-   * Facts of the changed documents, by id. The facts are null if searches no longer find the document. The whole map is
-   * null if there are more changes than one reading returns.
+   * Facts of the changed documents, by id; null for a document that searches no longer find. The whole map is null if
+   * there are too many changes for one read.
    */
   readonly changed: readonly (readonly [string, SearchedDocument | null])[] | null;
 }
 
-/** Number of documents to read at a time. */
+/** Number of documents per page. */
 const PAGE = 1_000;
-/** Maximum number of changes to read with a search. A document that changed twice counts twice. */
+/** Maximum number of changes that a search reads. A document that changed twice counts twice. */
 const CHANGES_MAX = 1_000;
-/** Minimum time to keep changes. They are kept up to twice as long. */
+/** Minimum retention of changes; they are kept up to twice as long. */
 const KEPT = '10 minutes';
 const ONE_SNAPSHOT = 'isolation level repeatable read read only';
 
 /**
- * Return an expression for the changes of a bucket since a snapshot, as one statement sees them. `toChanges` reads its
- * value.
+ * Build an expression for a bucket's changes since a snapshot, as one statement sees them. Parse its value with
+ * `toChanges`.
  *
  * @param bucketId column of the surrounding query
  */
@@ -46,21 +46,21 @@ export function changesSince(sql: Sql, bucketId: SqlFragment, { xmax, inProgress
   return sql`document_changes_since(${bucketId}, ${String(xmax)}::text::xid8, ${xids}::text[]::xid8[], ${CHANGES_MAX})`;
 }
 
-/** Read a value of `changesSince`. */
+/** Parse a value of `changesSince`. */
 export function toChanges(value: unknown): DocumentChanges {
   const row = value as SnapshotRow & { kept_from: string; changed: DocumentChanges['changed'] };
   return { snapshot: toSnapshot(row), keptFrom: Number(row.kept_from), changed: row.changed };
 }
 
-/** Give the server's run an id unless it has one. A read-only role fails if there is none. */
+/** Assign an id to the server's run unless it has one. This fails for a read-only role. */
 async function nameServerRun(sql: Sql): Promise<void> {
   if ((await sql`SELECT 1 FROM server_run`).length > 0) return;
   await sql`INSERT INTO server_run DEFAULT VALUES ON CONFLICT DO NOTHING`;
 }
 
 /**
- * Read the facts of all documents of a bucket that searches find, in pages of one snapshot. Return null if there are
- * more than `documentsMax`.
+ * Read the facts of all searchable documents of a bucket, in pages of one snapshot. Return null if there are more than
+ * `documentsMax`.
  *
  * @throws the error of postgres.js if the server's run has no id and the role may not write
  */
@@ -88,9 +88,8 @@ export async function readAllFacts(
 }
 
 /**
- * Remove changes that were recorded at least ten minutes ago, in transactions that had ended by then. If the database
- * was restored from another server, the recorded transaction ids may be higher than all ids of this server. Remove
- * those changes too.
+ * Delete changes that were recorded at least ten minutes ago in transactions that had ended by then. After a restore
+ * from another server, recorded transaction ids may exceed all ids of this server. Delete those changes too.
  */
 export async function removeOldChanges(sql: Sql): Promise<void> {
   await sql`

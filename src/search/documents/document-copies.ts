@@ -5,18 +5,17 @@ import { readAllFacts } from './copy-store.ts';
 import { DocumentCopy } from './document-copy.ts';
 
 /**
- * Number of searches of a bucket after which its documents are read. Each search must follow the one before within this
- * time.
+ * Number of searches after which a bucket's documents are copied. Each must follow the previous one within this time.
  */
 const SEARCHES_MIN = 3;
 const SEARCHES_MS = 60_000;
 const COUNTED_MAX = 10_000;
-/** Maximum number of documents of a bucket with a copy. A filter compares all of them at once, in some milliseconds. */
+/** Maximum documents of a copied bucket. A filter compares all of them in one go, within a few milliseconds. */
 const DOCUMENTS_MAX = 50_000;
 /** Time without searches after which a copy is dropped. */
 const UNUSED_MS = 15 * 60_000;
 /**
- * Time to wait before reading a bucket again after an error, if it has too many documents, or if they change too fast.
+ * Time to wait before copying a bucket again: after an error, if it has too many documents, or if they change too fast.
  */
 const REFUSED_MS = { error: 60_000, tooLarge: 600_000, tooManyChanges: 2_000 };
 
@@ -30,10 +29,10 @@ export class DocumentCopies {
   readonly #copies: LRUCache<string, DocumentCopy>;
   readonly #searches = new LRUCache<string, number>({ max: COUNTED_MAX, ttl: SEARCHES_MS });
   readonly #refused = new LRUCache<string, true>({ max: COUNTED_MAX });
-  /** Id of each bucket, by organization and the id or name that searches used last. */
+  /** Bucket ids by organization and the id or name last used in a search. */
   readonly #bucketIds = new LRUCache<string, string>({ max: COUNTED_MAX });
   readonly #closing = new AbortController();
-  /** Reading in progress, of one bucket at a time. */
+  /** Read in progress. Only one bucket is read at a time. */
   #reading: Promise<void> | null = null;
 
   constructor(options: { readonly sql: Sql; readonly logger: Logger; readonly bytesMax: number }) {
@@ -42,7 +41,7 @@ export class DocumentCopies {
     this.#copies = new LRUCache({ maxSize: options.bytesMax, ttl: UNUSED_MS, updateAgeOnGet: true });
   }
 
-  /** Number of documents in all copies. */
+  /** Total number of documents in all copies. */
   get documents(): number {
     this.#copies.purgeStale();
     let sum = 0;
@@ -51,8 +50,8 @@ export class DocumentCopies {
   }
 
   /**
-   * Return the copy of a bucket for a search, or undefined if there is none yet. The name may belong to another bucket
-   * by now, so compare the copy's bucket with the one that PostgreSQL names.
+   * Return the copy of a bucket, or undefined if there is none yet. The name may now belong to another bucket, so
+   * compare the copy's bucket with the one that PostgreSQL returns.
    *
    * @param bucketRef id or name of a bucket of the organization
    */
@@ -61,7 +60,7 @@ export class DocumentCopies {
     return bucketId === undefined ? undefined : this.#copies.get(bucketId);
   }
 
-  /** Record that a search found a bucket by this id or name. Begin to read its documents if it is searched often. */
+  /** Record that a search found a bucket by this id or name. Start copying its documents if it is searched often. */
   note(orgId: string, bucketRef: string, bucketId: string): void {
     this.#bucketIds.set(keyOf(orgId, bucketRef), bucketId);
     if (this.#copies.has(bucketId)) return;
@@ -71,7 +70,7 @@ export class DocumentCopies {
     if (searches >= SEARCHES_MIN && this.#reading === null && !this.#refused.has(bucketId)) this.#read(orgId, bucketId);
   }
 
-  /** Drop a copy that must no longer be used. The next searches read it again. */
+  /** Drop an unusable copy. Later searches create it again. */
   drop(copy: DocumentCopy): void {
     if (this.#copies.peek(copy.bucketId) !== copy) return;
     this.#copies.delete(copy.bucketId);
@@ -108,7 +107,7 @@ export class DocumentCopies {
   }
 }
 
-/** Build the key of a bucket. It is unambiguous, since ids of organizations have no line breaks. */
+/** Build the key of a bucket. It is unambiguous, since organization ids contain no line breaks. */
 function keyOf(orgId: string, bucketRef: string): string {
   return `${orgId}\n${bucketRef}`;
 }

@@ -5,56 +5,49 @@ import type { DocumentChanges, SearchedDocument } from './copy-store.ts';
 import type { DocumentDetails, DocumentScope, LiveDocument } from './document-store.ts';
 import { includesSnapshot, isOfSameServer, type Snapshot } from './snapshot.ts';
 
-/** Scope that a copy can decide: one without a further condition. */
+/** Scope that a copy can evaluate: one without a further condition. */
 type CopiedScope = Pick<DocumentScope, 'collectionId' | 'filter'>;
 
-/**
- * Limits on the selections of a copy: their number, and the total of their documents as a multiple of the copy's
- * documents.
- */
+/** Limits on cached selections: their number, and their total size as a multiple of the copy's documents. */
 const SELECTIONS_MAX = 64;
 const SELECTED_FACTOR = 4;
 const SELECTED_MIN = 10_000;
 /**
- * Limits on the growth of a copy, as a factor, and as a minimum for small copies. Beyond them the copy is read again,
- * so that its memory is counted.
+ * Growth limits of a copy: a factor, and a minimum for small copies. Beyond them the copy is reread, which updates its
+ * memory accounting.
  */
 const GROWTH_MAX = 1.25;
 const GROWTH_BYTES_MIN = 1024 * 1024;
-/**
- * Maximum number of comparisons for a new selection. Each takes up to 0.2 microseconds, and all of them block the event
- * loop.
- */
+/** Maximum number of comparisons for a new selection. They take up to 0.2 µs each and block the event loop. */
 const COMPARISONS_MAX = 50_000;
-/** Memory of a document besides its texts. */
+/** Memory per document in bytes, without its texts. */
 const DOCUMENT_BYTES = 900;
-/** Memory of an entry of an access list. */
+/** Memory per access list entry in bytes. */
 const LIST_ENTRY_BYTES = 64;
 
-/** Test for the documents that a caller may find within a scope. */
+/** Predicate for the documents that a caller may find within a scope. */
 interface Selector {
-  /** Key that is equal for tests with equal results. */
+  /** Key that is equal for equivalent predicates. */
   readonly key: string;
   readonly includes: (document: SearchedDocument) => boolean;
 }
 
-/** Documents that a selector includes, kept up to date. */
+/** Set of documents that match a selector, kept up to date. */
 interface Selection {
   readonly ids: Set<string>;
   includes(document: SearchedDocument): boolean;
-  /** The same ids as a list; null if it was not made yet. */
+  /** The same ids as a list; null until needed. */
   list: readonly string[] | null;
 }
 
 /**
- * Facts of all documents of a bucket that searches find, as of one snapshot of PostgreSQL. A copy answers which of them
- * a caller may find, as PostgreSQL would at that snapshot. After it has applied changes, it answers for a later
- * snapshot.
+ * Facts of all searchable documents of a bucket at one snapshot of PostgreSQL. A copy decides which of them a caller
+ * may find, exactly as PostgreSQL would at that snapshot. Applying changes moves it to a later snapshot.
  */
 export class DocumentCopy {
   readonly bucketId: string;
   readonly #documents: Map<string, SearchedDocument>;
-  /** Number of documents by entry of their access lists. */
+  /** Number of documents per access list entry. */
   readonly #listEntries = new Map<string, number>();
   readonly #selections: LRUCache<string, Selection>;
   readonly #sizeMax: number;
@@ -83,17 +76,16 @@ export class DocumentCopy {
     return this.#documents.size;
   }
 
-  /** Estimated memory of the documents of a copy. */
+  /** Estimated memory of the copy's documents in bytes. */
   get memoryBytes(): number {
     return this.#memoryBytes;
   }
 
   /**
-   * Apply changes since a snapshot that the copy includes. If the copy is already at a later snapshot, changes that it
-   * knows have no effect.
+   * Apply changes since a snapshot that the copy includes. Known changes have no effect.
    *
    * @param since snapshot after which the changes were read
-   * @returns false if the changes are incomplete, or if the copy has grown too much; it must then no longer be used
+   * @returns false if changes are missing or the copy has grown too much, which makes it unusable
    */
   follow(since: Snapshot, { snapshot, keptFrom, changed }: DocumentChanges): boolean {
     if (!isOfSameServer(snapshot, this.#snapshot)) return false;
@@ -116,7 +108,7 @@ export class DocumentCopy {
     } else this.#documents.delete(id);
   }
 
-  /** Count the memory and the access list of a document that comes (1) or leaves (-1). */
+  /** Count the memory and access list of an added (1) or removed (-1) document. */
   #count(document: SearchedDocument, sign: 1 | -1): void {
     this.#memoryBytes += sign * bytesOf(document);
     for (const entry of document.access_list ?? []) {
@@ -126,7 +118,7 @@ export class DocumentCopy {
     }
   }
 
-  /** Make the test of a scope for a caller. A search makes it once for all of its questions. */
+  /** Build the predicate for a caller and a scope, once per search. */
   selectorOf(reader: Reader, { collectionId, filter }: CopiedScope): Selector {
     const { key, allows } = readTestOf(reader, (entry) => this.#listEntries.has(entry));
     const matches = filter === null ? null : matcherOf(filter);
@@ -139,12 +131,12 @@ export class DocumentCopy {
     };
   }
 
-  /** Return true if all documents can be compared with a scope in a short time. Ask the copy only for such scopes. */
+  /** Return true if comparing all documents with a scope is fast enough. Otherwise, don't use the copy for it. */
   canSelect({ filter }: CopiedScope): boolean {
     return filter === null || this.size * countConditions(filter) <= COMPARISONS_MAX;
   }
 
-  /** Filter documents to those that the selector includes. */
+  /** Return those of the documents that match the selector. */
   find(selector: Selector, ids: readonly string[]): Map<string, LiveDocument> {
     return this.#mapIncluded(selector, ids, ({ active_generation, keyword_only }) => ({
       bucketId: this.bucketId,
@@ -153,7 +145,7 @@ export class DocumentCopy {
     }));
   }
 
-  /** Read the details that results show, for the documents that the selector includes. */
+  /** Return the details to show for those of the documents that match the selector. */
   readDetails(selector: Selector, ids: readonly string[]): Map<string, DocumentDetails> {
     return this.#mapIncluded(selector, ids, ({ file_name, source_path, metadata }) => ({
       fileName: file_name,
@@ -171,7 +163,7 @@ export class DocumentCopy {
     return found;
   }
 
-  /** List the documents that the selector includes, or return null if there are more than `documentsMax`. */
+  /** List the documents that match the selector, or return null if there are more than `documentsMax`. */
   list(selector: Selector, documentsMax: number): readonly string[] | null {
     const selection = this.#select(selector);
     if (selection.ids.size > documentsMax) return null;

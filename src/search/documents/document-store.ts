@@ -5,7 +5,7 @@ import type { Sql, SqlFragment } from '../../platform/postgres.ts';
 import type { Filter } from '../filter/filter.ts';
 import { type FilterUse, filterSql, isOfCommonShape } from '../filter/filter-sql.ts';
 
-/** Conditions of a search on documents, besides the caller's rights. */
+/** Search conditions on documents, in addition to the caller's rights. */
 export interface DocumentScope {
   readonly bucketIds: readonly string[];
   readonly collectionId: string | null;
@@ -17,7 +17,7 @@ export interface DocumentScope {
 /** Condition on a row of `documents` that no filter can express. */
 export type DocumentCondition = (sql: Sql) => SqlFragment;
 
-/** A document that the caller may find, and the active generation of its chunks. */
+/** Document that the caller may find, with the active generation of its chunks. */
 export interface LiveDocument {
   readonly bucketId: string;
   readonly generation: number;
@@ -25,7 +25,7 @@ export interface LiveDocument {
   readonly isKeywordOnly: boolean;
 }
 
-/** Facts about a document that results show. */
+/** Document details that results show. */
 export interface DocumentDetails {
   readonly fileName: string;
   readonly sourcePath: string | null;
@@ -33,9 +33,9 @@ export interface DocumentDetails {
 }
 
 /**
- * Filter documents to those whose chunks this caller may see now, according to PostgreSQL. `DocumentCopy` answers the
- * same question in memory. No other code may decide if a caller may see a chunk. Show only chunks of the returned
- * generation.
+ * Return those of the documents whose chunks the caller may see now, according to PostgreSQL. `DocumentCopy` answers
+ * the same question in memory. No other code may decide whether a caller may see a chunk. Show only chunks of the
+ * returned generation.
  */
 export async function findLiveDocuments(
   sql: Sql,
@@ -53,7 +53,7 @@ export async function findLiveDocuments(
   return new Map(rows.map((row) => [row['id'] as string, toLiveDocument(row)]));
 }
 
-/** Read the details that results show, for the documents that this caller may see now. */
+/** Read the details to show for those of the documents that the caller may see now. */
 export async function readDocumentDetails(
   sql: Sql,
   caller: Caller,
@@ -71,7 +71,7 @@ export async function readDocumentDetails(
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** Select columns of the given documents that can be found within the scope. */
+/** Select columns of those of the given documents that are within the scope. */
 async function selectAmong(
   sql: Sql,
   caller: Caller,
@@ -86,7 +86,7 @@ async function selectAmong(
   return isOfRareShape(scope) ? unprepared(query) : query;
 }
 
-/** List ids of the documents that can be found within the scope; null if there are more than `limit`. */
+/** List the ids of documents within the scope; null if there are more than `limit`. */
 export async function listLiveDocumentIds(
   sql: Sql,
   caller: Caller,
@@ -94,17 +94,17 @@ export async function listLiveDocumentIds(
   limit: number,
 ): Promise<string[] | null> {
   const query = sql`SELECT id FROM documents WHERE ${live(sql, caller, scope, 'list')} LIMIT ${limit + 1}`;
-  // The best plan for a filter depends on its values.
+  // The best plan depends on the values of the filter.
   const rows = await (isFiltered(scope) ? unprepared(query) : query);
   return rows.length > limit ? null : rows.map((row) => row['id'] as string);
 }
 
-/** Return true if queries of such scopes have too many different texts to keep any of them prepared. */
+/** Return true if queries of such scopes vary too much in text to keep prepared statements. */
 function isOfRareShape({ filter, condition }: DocumentScope): boolean {
   return condition !== undefined || (filter !== null && !isOfCommonShape(filter));
 }
 
-/** Return true if the scope restricts documents by more than buckets and collection. */
+/** Return true if the scope restricts documents by more than buckets and a collection. */
 export function isFiltered({ filter, condition }: DocumentScope): boolean {
   return filter !== null || condition !== undefined;
 }
@@ -118,7 +118,7 @@ function live(sql: Sql, caller: Caller, scope: DocumentScope, use: FilterUse) {
     ${scope.condition === undefined ? sql`` : sql`AND ${scope.condition(sql)}`}`;
 }
 
-/** Return a condition on a row of `documents`: searches find it, if the caller may read it. */
+/** Build the condition that searches find a row of `documents`, if the caller may read it. */
 export function isSearched(sql: Sql): SqlFragment {
   return sql`documents.active_generation IS NOT NULL AND documents.searchable AND documents.status <> 'deleting'`;
 }

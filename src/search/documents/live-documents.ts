@@ -12,13 +12,13 @@ import {
 
 /** Documents that a caller may find within the scope of a search. */
 export interface LiveDocuments {
-  /** True if the documents are in memory, where a list takes no query. */
+  /** True if the documents are in memory, so that listing needs no query. */
   readonly isInMemory: boolean;
-  /** Filter documents to those that can be found. */
+  /** Return those of the documents that can be found. */
   find(ids: readonly string[]): Promise<ReadonlyMap<string, LiveDocument>>;
-  /** Filter documents to those of the buckets that the caller may find, ignoring other conditions of the scope. */
+  /** Return those of the documents that the caller may find in the buckets, ignoring other conditions of the scope. */
   findInBuckets(ids: readonly string[]): Promise<ReadonlyMap<string, LiveDocument>>;
-  /** Read the details of documents that results show. Leave out documents that can no longer be found. */
+  /** Read the document details that results show. Skip documents that can no longer be found. */
   readDetails(ids: readonly string[]): Promise<ReadonlyMap<string, DocumentDetails>>;
   /** List the documents that can be found, or return null if there are more than `documentsMax`. */
   list(documentsMax: number): Promise<readonly string[] | null>;
@@ -27,7 +27,7 @@ export interface LiveDocuments {
 /** Scope of all documents of the buckets. */
 const WHOLE_BUCKETS = { collectionId: null, filter: null };
 
-/** Ask PostgreSQL which documents a caller may find. */
+/** Decide in PostgreSQL which documents a caller may find. */
 export function askForDocuments(sql: Sql, caller: Caller, scope: DocumentScope): LiveDocuments {
   const wholeBuckets = { bucketIds: scope.bucketIds, ...WHOLE_BUCKETS };
   return {
@@ -39,7 +39,7 @@ export function askForDocuments(sql: Sql, caller: Caller, scope: DocumentScope):
   };
 }
 
-/** Ask a copy in memory which documents a caller may find. */
+/** Decide with an in-memory copy which documents a caller may find. */
 export function documentsInMemory(copy: DocumentCopy, caller: Caller, scope: DocumentScope): LiveDocuments {
   const selector = copy.selectorOf(caller, scope);
   return {

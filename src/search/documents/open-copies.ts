@@ -5,10 +5,10 @@ import type { Sql } from '../../platform/postgres.ts';
 import type { SearchSettings } from '../../platform/search-settings.ts';
 import { DocumentCopies } from './document-copies.ts';
 
-/** Memory for the facts of documents, as a share of the memory for copies of indexes. */
+/** Memory for document facts, as a share of the memory for index copies. */
 const PART = 0.1;
 
-/** Open the copies of documents in memory, with their metric. Return null if the settings give copies no memory. */
+/** Open the in-memory copies of documents, with their metric. Return null if the settings grant copies no memory. */
 export function openDocumentCopies(
   { search: { residentBytes } }: { readonly search: SearchSettings },
   context: { readonly sql: Sql; readonly logger: Logger; readonly metrics: Metrics },

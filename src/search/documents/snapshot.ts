@@ -1,13 +1,13 @@
 import type { Sql, SqlFragment } from '../../platform/postgres.ts';
 
 /**
- * Transactions whose changes a query sees: those below `xmax` that were not in progress. PostgreSQL numbers
+ * Set of transactions whose changes a query sees: those below `xmax` that were not in progress. PostgreSQL numbers
  * transactions in the order of their first write.
  */
 export interface Snapshot {
   /**
-   * Start and run of the server. Another server can use the same transaction ids again, and so can a server that lost
-   * its last transactions. Null if the run has no id yet; then no other snapshot is known to come from the same run.
+   * Start and run of the server. Another server may reuse the same transaction ids, and so may a server that lost its
+   * last transactions. Null if the run has no id yet; the snapshot is then comparable with no other.
    */
   readonly server: string | null;
   /** Id below which every transaction has ended. */
@@ -16,17 +16,17 @@ export interface Snapshot {
   readonly inProgress: readonly number[];
 }
 
-/** Snapshot in the form of PostgreSQL. */
+/** Snapshot as returned by PostgreSQL. */
 export interface SnapshotRow {
   /** `pg_snapshot`: `xmin:xmax:xid,xid` (PostgreSQL manual, "Transaction ID and Snapshot Information Functions"). */
   readonly snapshot: string;
   /** Start time of the server's first process, which survives the crash of another process. */
   readonly server: string;
-  /** Id that a crash removes; null if there is none yet. */
+  /** Id that a crash erases; null if there is none yet. */
   readonly run: string | null;
 }
 
-/** Columns with the snapshot of a statement. */
+/** Build the columns that return a statement's snapshot. */
 export function snapshotColumns(sql: Sql): SqlFragment {
   return sql`
     pg_current_snapshot()::text AS snapshot, extract(epoch FROM pg_postmaster_start_time())::text AS server,
@@ -43,14 +43,14 @@ export function toSnapshot({ snapshot, server, run }: SnapshotRow): Snapshot {
   };
 }
 
-/** Return true if both snapshots are from one run of one server, so that their transaction ids can be compared. */
+/** Return true if both snapshots are from one run of one server, so that their transaction ids are comparable. */
 export function isOfSameServer(snapshot: Snapshot, other: Snapshot): boolean {
   return snapshot.server !== null && snapshot.server === other.server;
 }
 
 /**
- * Return true if the first snapshot sees everything that the second sees. Of two snapshots of one server, one always
- * does.
+ * Return true if the first snapshot sees everything that the second one sees. Of two snapshots of one server, at least
+ * one includes the other.
  */
 export function includesSnapshot(snapshot: Snapshot, other: Snapshot): boolean {
   return (

@@ -10,10 +10,10 @@ const COLUMNS = [
   'source_path',
 ] as const;
 export type FilterColumn = (typeof COLUMNS)[number];
-/** Fields of a document that a filter may name besides user metadata. */
+/** Document fields that a filter may name, besides user metadata. */
 export const FILTER_COLUMNS: ReadonlySet<string> = new Set(COLUMNS);
 
-/** Reserved keys in the metadata of documents from connected sources. */
+/** Reserved metadata keys of documents from connected sources. */
 const SOURCE_KEYS = [
   'source_kind',
   'source_connection_id',
@@ -26,17 +26,14 @@ const SOURCE_KEYS = [
 /** Reserved keys that a filter can match. */
 export const SYSTEM_FILTERABLE: readonly string[] = [...COLUMNS, ...SOURCE_KEYS];
 
-/**
- * Reserved keys that no filter can match. They are neither in the metadata of any document nor fields that a filter may
- * name.
- */
+/** Reserved keys that no filter can match: no document has them as metadata, and they aren't filterable fields. */
 export const UNMATCHED_KEYS: ReadonlySet<string> = new Set(
   [...PIPELINE_RESERVED_KEYS, ...ACCESS_POLICY_KEYS, ...DOCUMENT_STATE_KEYS].filter(
     (key) => !SYSTEM_FILTERABLE.includes(key),
   ),
 );
 
-/** Return the reason why a filter cannot match a key, or null if it can. */
+/** Return the reason why a filter can't match a key, or null if it can. */
 export function filterKeyFault(key: string): string | null {
   if (!UNMATCHED_KEYS.has(key)) return null;
   return `"${key}" is reserved and cannot be used in a filter; keys of the service that can: ${SYSTEM_FILTERABLE.join(', ')}`;

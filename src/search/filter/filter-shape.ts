@@ -26,10 +26,7 @@ function compound(items: object) {
   return node(['and', 'or'], { filters: { type: 'array', items, minItems: 1, maxItems: 5 } });
 }
 
-/**
- * JSON Schema of filters for the description of the API. Every filter that matches it is accepted, within the overall
- * bounds.
- */
+/** JSON Schema of filters for the API description. Every matching filter within the size limits is accepted. */
 export const FILTER_SHAPE = {
   description: 'exact matches by key, or an OpenAI filter tree, which may be nested deeper than is described here',
   anyOf: [

@@ -3,7 +3,7 @@ import type { Sql, SqlFragment } from '../../platform/postgres.ts';
 import type { Comparison, Filter, Membership, Presence, Scalar, TextMatch } from './filter.ts';
 import { FILTER_COLUMNS } from './filter-keys.ts';
 
-/** Condition that the metadata of a document contain one of these objects. */
+/** Condition that a document's metadata contains one of these objects. */
 interface Containment {
   readonly type: 'containment';
   readonly any: readonly Readonly<Record<string, string>>[];
@@ -12,8 +12,8 @@ type Joined = { readonly type: 'and' | 'or'; readonly parts: readonly Part[] };
 type Part = Containment | Comparison | Membership | TextMatch | Presence | Joined;
 
 /**
- * Combine the metadata equalities of a filter into as few conditions as possible, since each condition takes time to
- * plan. An `or` of 50 equalities becomes one condition, and so does an `and` of equalities of different keys.
+ * Combine the metadata equalities of a filter into as few conditions as possible, since each takes planning time. An
+ * `or` of 50 equalities becomes one condition, and so does an `and` of equalities of different keys.
  */
 function simplify(filter: Filter): Part {
   if (filter.type === 'eq' && !FILTER_COLUMNS.has(filter.key)) {
@@ -33,7 +33,7 @@ function simplify(filter: Filter): Part {
   return parts.length === 1 && only ? only : { type, parts };
 }
 
-/** Combine two containments into one, or return null if no single containment is equivalent. */
+/** Merge two containments into one. Return null if no single containment is equivalent. */
 function join(type: 'and' | 'or', a: Containment, b: Containment): Containment | null {
   if (type === 'or') return { type: 'containment', any: [...a.any, ...b.any] };
   const [[left, ...moreLeft], [right, ...moreRight]] = [a.any, b.any];
@@ -42,21 +42,21 @@ function join(type: 'and' | 'or', a: Containment, b: Containment): Containment |
   return { type: 'containment', any: [{ ...left, ...right }] };
 }
 
-/** Return true if the SQL of a filter has one of a few texts: a single equality condition on the metadata. */
+/** Return true for a single equality on metadata: the SQL of such filters has only a few different texts. */
 export function isOfCommonShape(filter: Filter): boolean {
   const part = simplify(filter);
   return part.type === 'containment' || (part.type === 'in' && !FILTER_COLUMNS.has(part.key));
 }
 
-/** `list` looks up all documents that match a filter. `check` tests documents with known ids. */
+/** Purpose of the SQL. `list` looks up all documents that match a filter. `check` tests documents with known ids. */
 export type FilterUse = 'list' | 'check';
 
-/** Maximum number of values to look up in the metadata index for a list of documents. Planning takes time for each. */
+/** Maximum number of values to look up in the metadata index for a list of documents. Each adds planning time. */
 const INDEXED_VALUES_MAX = 50;
 
 /**
- * Translate the filter into a condition on a row of `documents`. Values are parameters, never SQL text. A missing key
- * matches nothing, and order comparisons are numeric if both sides are numbers, otherwise by text, as in statements.
+ * Translate a filter into a condition on a row of `documents`. Values are parameters, never SQL text. A missing key
+ * matches nothing. Order comparisons are numeric if both sides are numbers, otherwise by text, as in statements.
  */
 export function filterSql(sql: Sql, filter: Filter, use: FilterUse): SqlFragment {
   const part = simplify(filter);
@@ -72,7 +72,7 @@ export function filterSql(sql: Sql, filter: Filter, use: FilterUse): SqlFragment
     );
   }
   const condition = partSql(sql, part, use);
-  // IS TRUE keeps a generic plan from reading the metadata index, which may hold millions of matches.
+  // IS TRUE keeps a generic plan off the metadata index, which may return millions of matches.
   return use === 'check' ? sql`(${condition} IS TRUE)` : condition;
 }
 
@@ -117,15 +117,15 @@ function partSql(sql: Sql, part: Part, use: FilterUse): SqlFragment {
 }
 
 /**
- * Compare with several values by looking them up among the keys of an object. In a generic plan, `= ANY` compares with
- * one value after the other.
+ * Compare with several values by looking them up as keys of an object. In a generic plan, `= ANY` would compare with
+ * the values one by one.
  */
 function isOneOf(sql: Sql, { key, value }: Membership): SqlFragment {
   const keys = Object.fromEntries(value.map((each) => [String(each), 1]));
   return sql`(${sql.json(keys)}::jsonb ? (${field(sql, key)}))`;
 }
 
-/** Compare metadata for equality by containment, so that its GIN index can be used. */
+/** Test metadata equality by containment, which can use the GIN index. */
 function containment(sql: Sql, any: Containment['any']): SqlFragment {
   const [first, ...rest] = any;
   if (first && rest.length === 0) return sql`(documents.metadata @> ${sql.json(first)})`;

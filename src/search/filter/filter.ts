@@ -4,18 +4,18 @@ import { mostTelling, PARSE_OPTIONS } from '../../platform/zod-faults.ts';
 import { filterKeyFault } from './filter-keys.ts';
 import { FILTER_SHAPE } from './filter-shape.ts';
 
-/** PostgreSQL cannot hold other texts, so that no document has them. */
+/** Return true for a text that PostgreSQL can store. No document contains any other text. */
 const isStorable = (text: string) => text.isWellFormed() && !text.includes('\0');
 const STORABLE_RULE = 'must be well-formed Unicode without U+0000';
 export type Scalar = string | number | boolean;
 const SCALAR_RULE =
   'must be a string of at most 512 characters without U+0000, a number (an integer beyond 2^53 as a string), true or false';
-/** One function checks all values, since a filter may have a thousand of them. */
+/** Return true for a scalar. One function checks all values, since a filter may have a thousand of them. */
 const isScalar = (value: unknown) => {
   if (typeof value === 'string') return value.length <= 512 && isStorable(value);
   return typeof value === 'boolean' || (Number.isFinite(value) && !isRounded(value));
 };
-/** Metadata and names are stored in NFC, so values that macOS sends in NFD mean the same. */
+/** Scalar normalised to NFC, like stored metadata and names: macOS sends NFD. */
 const scalarWith = (rule: string) =>
   z.custom<Scalar>(isScalar, rule).transform((value) => (typeof value === 'string' ? value.normalize('NFC') : value));
 const scalar = scalarWith(SCALAR_RULE);
@@ -30,16 +30,16 @@ const key = z.string().min(1).max(64).refine(isStorable, STORABLE_RULE);
 const FORMS =
   'must be {key: value or [values]}, {type: eq|ne|gt|gte|lt|lte|in|nin|contains|starts_with|…, key, value} or {type: and|or, filters}';
 
-/** Bounds on a whole filter. Each condition and each value takes time for every document of the bucket. */
+/** Size limits of a filter. Each condition and value costs time for every document of the bucket. */
 const DEPTH_MAX = 20;
 const CONDITIONS_MAX = 50;
 const VALUES_MAX = 1_000;
 
 export type Comparison = { type: 'eq' | 'ne' | 'gt' | 'gte' | 'lt' | 'lte'; key: string; value: Scalar };
 export type Membership = { type: 'in' | 'nin'; key: string; value: Scalar[] };
-/** Part of a text, in the same case. */
+/** Case-sensitive match of a part of a text. */
 export type TextMatch = { type: 'contains' | 'ncontains' | 'starts_with' | 'ends_with'; key: string; value: string };
-/** Presence of a value that is not empty. */
+/** Presence or absence of a non-empty value. */
 export type Presence = { type: 'exists' | 'missing'; key: string };
 type Compound = { type: 'and' | 'or'; filters: Condition[] };
 type Condition = Comparison | Membership | TextMatch | Presence | Compound;
@@ -58,10 +58,10 @@ const PLAIN_RULE = `${SCALAR_RULE}, or an array of these; other comparisons are 
 const Plain = z.record(key, z.union([scalarWith(PLAIN_RULE), z.array(scalar).min(1)]));
 
 /**
- * Filter of documents, in one of two shapes: `{key: scalar | [scalars]}`, where every key must match, or OpenAI's
- * `{type: "eq", key, value}` / `{type: "and", filters: […]}`. An object with a string `type` and a `key` or `filters`
- * has the second shape. A filter has at most 50 conditions, 1,000 values and 20 levels, and no reserved key that no
- * document can match.
+ * Filter of documents, in one of two shapes: `{key: scalar
+ *  [scalars]}`, where every key must match, or OpenAI's `{type: "eq", key, value}` / `{type: "and", filters: […]}`. An
+ *  object with a string `type` and a `key` or `filters` has the second shape. A filter has at most 50 conditions, 1,000
+ *  values and 20 levels, and no reserved key that no document can match.
  */
 export const Filter = z
   .unknown()
@@ -99,7 +99,7 @@ function fromPlain(plain: z.output<typeof Plain>): Condition {
   return { type: 'and', filters };
 }
 
-/** Find the fault of the first key that no document can match, or return null. */
+/** Describe the first key that no document can match, or return null. */
 function findKeyFault(filter: Condition): string | null {
   if (!('filters' in filter)) return filterKeyFault(filter.key);
   for (const part of filter.filters) {
@@ -109,7 +109,7 @@ function findKeyFault(filter: Condition): string | null {
   return null;
 }
 
-/** Find a bound that a filter exceeds, or return null. Go level by level, without recursion. */
+/** Describe a size limit that a filter exceeds, or return null. Work level by level, without recursion. */
 function sizeFault(filter: unknown, isCompound: boolean): string | null {
   let conditions = 0;
   let values = 0;

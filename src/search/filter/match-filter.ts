@@ -2,13 +2,13 @@ import { DECIMAL_TEXT } from '../../documents/decimal-text.ts';
 import type { Filter, Scalar } from './filter.ts';
 import { FILTER_COLUMNS, type FilterColumn } from './filter-keys.ts';
 
-/** Fields of a document that a filter may name. */
+/** Document fields that a filter may name. */
 export type FilteredFields = Readonly<Record<FilterColumn, string | null>> & {
   readonly metadata: Readonly<Record<string, string>>;
 };
 
 const NUMBER = new RegExp(DECIMAL_TEXT);
-/** Maximum number of digits for which decimal numbers have the same order as floating-point numbers. */
+/** Maximum number of digits up to which floating-point comparison orders decimals correctly. */
 const EXACT_DIGITS = 15;
 
 /** Count the conditions of a filter. Each may be compared with every document. */
@@ -16,7 +16,7 @@ export function countConditions(filter: Filter): number {
   return 'filters' in filter ? filter.filters.reduce((sum, part) => sum + countConditions(part), 0) : 1;
 }
 
-/** Make a test of documents that selects the same documents as `filterSql`. */
+/** Build a predicate that selects the same documents as `filterSql`. */
 export function matcherOf(filter: Filter): (document: FilteredFields) => boolean {
   switch (filter.type) {
     case 'and': {
@@ -79,8 +79,8 @@ function testOf(key: string, test: (field: string | null) => boolean): (document
 }
 
 /**
- * Make a function that compares a field with a value: as numbers if both are, otherwise by text. It returns a number
- * below, at or above 0.
+ * Build a function that compares a field with a value: as numbers if both are numbers, otherwise as text. Its result is
+ * negative, zero or positive.
  */
 function orderTo(value: Scalar): (field: string) => number {
   const bytes = Buffer.from(String(value));
@@ -109,7 +109,7 @@ function compareDecimals(a: string, b: string): number {
   return difference === 0n ? 0 : difference > 0n ? 1 : -1;
 }
 
-/** The number `digits` x 10 ^ `exponent`. */
+/** Number `digits` x 10 ^ `exponent`. */
 interface Decimal {
   readonly digits: bigint;
   readonly exponent: number;

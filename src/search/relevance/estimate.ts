@@ -1,56 +1,56 @@
 import type { RelevanceScore } from './schema.ts';
 
-/** Facts about a result and a query. */
+/** Relevance features of a result for a query. */
 export interface RelevanceFeatures {
-  /** Share of the query's terms that the text has, weighted: 0..1. */
+  /** Weighted share of the query's terms in the text: 0..1. */
   readonly coverage: number;
   /**
-   * Position of the cosine between that of unrelated texts, 0, and that of the query itself, 1. Null: the text has no
-   * vector. Undefined: the cosine of unrelated texts is unknown.
+   * Cosine rescaled to 0 for unrelated texts and 1 for the query itself. Null: the text has no vector. Undefined: the
+   * cosine of unrelated texts is unknown.
    */
   readonly excess: number | null | undefined;
-  /** Number of rows of the sample that the cosine of unrelated texts comes from. */
+  /** Number of sampled rows behind the cosine of unrelated texts. */
   readonly rows: number;
-  /** Number of words of the query. It may stop at `COUNTED_WORDS_MAX`. */
+  /** Number of words in the query, counted up to `COUNTED_WORDS_MAX`. */
   readonly words: number;
 }
 
-/** Coefficients of a logistic regression. */
+/** Coefficients of the logistic regression. */
 export interface Coefficients {
   readonly constant: number;
   readonly coverage: number;
   readonly excess: number;
-  /** Factor of the logarithm of the number of rows: among more texts, one that fits by chance fits better. */
+  /** Coefficient of the logarithm of the number of rows: among more texts, the best accidental match is better. */
   readonly rows: number;
-  /** Factor of the length of a long query, 0..1, and of its product with the excess. */
+  /** Coefficients of the length of a long query (0..1) and of its product with the excess. */
   readonly long: number;
   readonly longExcess: number;
 }
 
 /**
- * Coefficients of an estimate by words alone, and by words and the vector of a semantic model. `npm run eval --
- * relevance` fitted them to judged results of searches with answers, of the same searches after the answers were
- * removed, and of searches for other subjects (docs/search-quality.md).
+ * Fitted coefficients: for words alone, and for words and the vector of a semantic model. `npm run eval -- relevance`
+ * fitted them to judged results of three kinds of searches: with answers, with the answers removed, and about other
+ * subjects (docs/search-quality.md).
  */
 export const COEFFICIENTS: Readonly<Record<'words' | 'semantic', Coefficients>> = {
   words: { constant: -5.07, coverage: 7.06, excess: 0, rows: 0, long: 2.4, longExcess: 0 },
   semantic: { constant: -0.09, coverage: 2.6, excess: 11.73, rows: -1.29, long: 1.62, longExcess: -3.9 },
 };
 
-/** Number of words above which a query is long, and of those that its length counts to. */
+/** Number of words above which a query is long, and up to which its length is counted. */
 const LONG_WORDS = 25;
 export const COUNTED_WORDS_MAX = Math.ceil(LONG_WORDS * Math.E);
-/** Number of rows to add to those of the sample, so that the first few do not count much more than the others. */
+/** Offset added to the number of rows, so that the first few rows don't count much more than others. */
 const ROWS_OFFSET = 8;
-/** Number of rows that a sample of a large table has. Samples of several tables have more. */
+/** Sample size of a large table. Samples of several tables are larger. */
 const COUNTED_ROWS_MAX = 128;
-/** Lowest estimate by words alone for a long query: a text answers it with a few of its words. */
+/** Minimum estimate by words alone for a long query, which a text can answer with few of its words. */
 const LONG_MIN = 0.1;
 
 /**
- * Estimate the probability that a result answers the query, in steps of 0.01. The vector of a lexical model does not
- * count, since it knows the same words: a result has the same estimate in each mode. For a text without a vector, the
- * estimate is by words alone.
+ * Estimate the probability that a result answers the query, in steps of 0.01. Ignore the vector of a lexical model,
+ * which only knows the same words. A result therefore has the same estimate in each mode. Estimate a text without a
+ * vector by words alone.
  *
  * @param kind kind of the model of the query's vector; null if it has none
  * @returns null for a semantic model if the cosine of unrelated texts is unknown
@@ -72,7 +72,7 @@ export function probabilityOf(features: RelevanceFeatures, own: Coefficients): n
   return 1 / (1 + Math.exp(-sum));
 }
 
-/** Return the length of a query by its words: 0 up to 25 of them, 1 from 68. */
+/** Return the length of a query from its number of words: 0 up to 25 words, 1 from 68. */
 export function lengthOf(words: number): number {
   return words <= LONG_WORDS ? 0 : Math.min(1, Math.log(words / LONG_WORDS));
 }

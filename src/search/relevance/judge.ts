@@ -8,29 +8,29 @@ import { type CosineBackground, weightOf } from './background.ts';
 import { COUNTED_WORDS_MAX, estimateRelevance, type RelevanceFeatures } from './estimate.ts';
 import { type RelevanceFields, relevanceOf } from './schema.ts';
 
-/** Number of chunks to judge at once. Each takes some tenths of a millisecond. */
+/** Number of chunks to judge before yielding. Each takes a few tenths of a millisecond. */
 const CHUNKS_AT_ONCE = 10;
-/** Smallest distance of the mean cosine of unrelated texts from 1. */
+/** Minimum distance of the background mean from 1. */
 const ROOM_MIN = 0.01;
 type ModelKind = 'lexical' | 'semantic';
 
-/** Facts about a query for judging its results. */
+/** Query with the data needed to judge its results. */
 interface JudgedQuery {
-  /** Terms of the query in their order. */
+  /** Query terms in order. */
   readonly terms: readonly string[];
   /** Likely language of the query; null for English or unknown. */
   readonly language?: StemmedLanguage | null;
-  /** Other terms that count as some of these. */
+  /** Terms that also count as a match for query terms. */
   readonly alternatives: readonly Alternatives[];
   /** Sample of the index, compared with the query. */
   readonly sample: readonly ComparedRow[];
-  /** Background of the vector of a semantic model, from `backgroundOf`; null if there is none. */
+  /** Background of a semantic model's vector, from `backgroundOf`; null if there is none. */
   readonly background: CosineBackground | null;
-  /** Number of words, from `countWords`. */
+  /** Number of words from `countWords`. */
   readonly words: number;
 }
 
-/** Fields of a chunk for judging it. */
+/** Chunk fields needed to judge it. */
 interface Judged {
   readonly chunkId: string;
   readonly text: string;
@@ -38,11 +38,11 @@ interface Judged {
 }
 
 /**
- * Estimate the relevance of chunks. The estimate depends only on the query, the chunk and the sample of the index, not
- * on other results. That of a vector that was imported without its text cannot be told.
+ * Estimate the relevance of chunks. It depends only on the query, the chunk and the sample of the index, not on other
+ * results. It is null for a vector that was imported without its text.
  *
- * @param query.kind kind of the model of its vector; null if it has none, or one that cannot be compared
- * @param query.cosines cosines of chunks that the vector leg did not find, by the id of the chunk
+ * @param query.kind kind of the model of its vector; null if it has none or an incomparable one
+ * @param query.cosines cosines of chunks that the vector leg didn't find, by chunk id
  */
 export async function judgeChunks<C extends Judged>(
   chunks: readonly C[],
@@ -62,9 +62,9 @@ export function featuresOf(text: string, cosine: number | null, query: JudgedQue
   return weigh(query)(text, cosine);
 }
 
-/** Make a function that computes the features of texts for a query. */
+/** Return a function that computes the features of texts for a query. */
 function weigh({ terms, language, alternatives, sample, background, words }: JudgedQuery) {
-  // Function words of a query have a share of their weight, as in the keyword leg.
+  // Reduce the weight of function words, as in the keyword leg.
   const weights = new Map(
     weighTerms(terms, language ?? null).flatMap((group) =>
       group.terms.map((term) => [term, Math.min(1, group.weight) * weightOf(term, sample)] as const),
@@ -94,7 +94,7 @@ function excessOf(cosine: number, { mean }: CosineBackground): number {
   return (cosine - mean) / Math.max(ROOM_MIN, 1 - mean);
 }
 
-/** Count the words of a query, up to those that matter. */
+/** Count the words of a query, up to `COUNTED_WORDS_MAX`. */
 export function countWords(query: string): number {
   let words = 0;
   for (const { isWordLike } of segmenter().segment(query)) {

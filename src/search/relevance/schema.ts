@@ -25,19 +25,19 @@ export const RelevanceScore = z
   );
 export type RelevanceScore = z.output<typeof RelevanceScore>;
 
-/** Relevance of a result or of a whole answer. */
+/** Relevance of a result or of a response. */
 export interface RelevanceFields {
   readonly relevance: Relevance;
   readonly relevance_score: RelevanceScore;
 }
 
-/** Return a score with its level. */
+/** Add the level to a score. */
 export function relevanceOf(score: RelevanceScore): RelevanceFields {
   const level = score === null ? undefined : LEVELS.find(({ min }) => score >= min);
   return { relevance: level?.relevance ?? null, relevance_score: score };
 }
 
-/** Return the relevance of a whole answer: that of its most relevant result. Without results, the score is 0. */
+/** Return the relevance of a response: that of its most relevant result, or a score of 0 without results. */
 export function relevanceOfAnswer(results: readonly Pick<RelevanceFields, 'relevance_score'>[]): RelevanceFields {
   const scores = results.flatMap(({ relevance_score: score }) => score ?? []);
   if (scores.length === 0 && results.length > 0) return relevanceOf(null);

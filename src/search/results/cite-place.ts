@@ -5,7 +5,7 @@ import { languageOfText } from '../../language/text-language.ts';
 import { mapYielding } from '../../platform/map-yielding.ts';
 import type { SearchResult } from '../schema.ts';
 
-/** Number of results whose texts are read at once. Each takes up to half a millisecond. */
+/** Number of results to process before yielding. Each takes up to half a millisecond. */
 export const RESULTS_AT_ONCE = 10;
 
 /** Apply `citePlace` to each result. */
@@ -14,9 +14,8 @@ export function citePlaces<R extends SearchResult>(results: readonly R[], terms:
 }
 
 /**
- * Let the citation of a result name the page and headings of the sentence that matches the query best. The fewer
- * sentences of the chunk have a term, the more the term counts. Leave the citation as it is if the chunk has only one
- * place, or no term of the query.
+ * Narrow the citation of a result to the page and headings of the sentence that best matches the query. Terms in fewer
+ * sentences count more. Keep the citation if the chunk has only one place or contains no query term.
  *
  * @param terms analysed terms of the query
  */
@@ -36,7 +35,7 @@ function bestPlace(
   places: readonly ChunkPlace[],
   terms: ReadonlySet<string>,
 ): ChunkPlace | null {
-  // The header of a table may precede the text of the chunk.
+  // A table header may precede the chunk's own text.
   const shift = text.length - end;
   const language = languageOfText(text);
   const sentences = places.flatMap((place, at) => {

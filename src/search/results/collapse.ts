@@ -1,20 +1,20 @@
 import { analyse } from '../../language/analyser.ts';
 
-/** Share of all their terms that two near-duplicate chunks have in common, at least. */
+/** Minimum Jaccard similarity of the terms of near-duplicates. */
 const NEAR_DUPLICATE_SHARE = 0.9;
 
-/** Number of characters to compare first. Most texts already differ in them, and analysing whole texts takes longer. */
+/** Number of leading characters to compare first. Most texts differ there already, which saves analysing the rest. */
 const BEGINNING_CHARS = 240;
 
-/** Fields of a chunk to compare. */
+/** Chunk fields needed for the comparison. */
 interface Compared {
   readonly documentId: string;
   readonly text: string;
 }
 
 /**
- * Take the best passages of a ranked list. Leave out a near-duplicate of a better passage of the same document. Take at
- * most `perDocumentMax` of one document, and at most `wanted` altogether.
+ * Take the best passages of a ranked list: at most `perDocumentMax` per document and `wanted` in total. Skip
+ * near-duplicates of a better passage of the same document.
  *
  * Chunks are near-duplicates if the Jaccard similarity of their terms is at least 0.9. The overlap of neighbouring
  * chunks is far below that.
@@ -42,14 +42,13 @@ interface Kept {
   readonly text: string;
   /** Computed at the first comparison, since most documents occur only once in a list. */
   terms: ReadonlySet<string> | null;
-  /** Terms of the beginning of the text; null until they are needed, undefined if the text is too short. */
+  /** Terms of the first characters; null until needed, undefined if the text is too short. */
   beginning: ReadonlySet<string> | null | undefined;
 }
 
 function isNearDuplicate(a: Kept, b: Kept): boolean {
   if (a.text === b.text) return true;
-  // Texts of very different length cannot have so many terms in common. Half of the share leaves room for terms that
-  // one text repeats.
+  // Texts of very different length can't share so many terms. Halve the threshold, since one text may repeat terms.
   const [shorter, longer] = a.text.length < b.text.length ? [a, b] : [b, a];
   if (shorter.text.length < longer.text.length * (NEAR_DUPLICATE_SHARE / 2)) return false;
   a.terms ??= new Set(analyse(a.text));
@@ -61,19 +60,19 @@ function isNearDuplicate(a: Kept, b: Kept): boolean {
   return all > 0 && common / all >= NEAR_DUPLICATE_SHARE;
 }
 
-/** Return true if the other terms lack so many terms of a text's beginning that the text cannot be a near-duplicate. */
+/** Return true if the terms lack so many terms of the other text's beginning that it can't be a near-duplicate. */
 function differsAtBeginning(terms: ReadonlySet<string>, other: Kept): boolean {
   if (other.beginning === null) other.beginning = termsOfBeginning(other.text);
   if (other.beginning === undefined) return false;
   let missing = 0;
   for (const term of other.beginning) if (!terms.has(term)) missing++;
-  // At most `terms.size` terms are common, and there are at least `terms.size + missing` terms in all.
+  // At most `terms.size` terms are shared, out of at least `terms.size + missing`.
   return terms.size / (terms.size + missing) < NEAR_DUPLICATE_SHARE;
 }
 
 function termsOfBeginning(text: string): ReadonlySet<string> | undefined {
   if (text.length <= 2 * BEGINNING_CHARS) return undefined;
-  // No term extends over white space.
+  // Cut at whitespace, which no term contains.
   const end = text.slice(0, BEGINNING_CHARS).search(/\s\S*$/);
   return end <= 0 ? undefined : new Set(analyse(text.slice(0, end)));
 }

@@ -3,14 +3,14 @@ import { analyse } from '../../language/analyser.ts';
 import { locateTerms } from '../../language/locate-terms.ts';
 import type { Correction } from '../../resident/keywords/correct-words.ts';
 
-/** Word of the query that no document of the bucket has, and its correction. */
+/** Query word that no document of the bucket contains, and its correction. */
 export const CorrectedWord = z.object({ from: z.string(), to: z.string() }).meta({ id: 'CorrectedWord' });
 export type CorrectedWord = z.output<typeof CorrectedWord>;
 
 /**
- * Describe each correction once, for people. Include a correction only if a found text contains its word. The index may
- * still hold documents after their deletion, and their words must not be revealed. Show the word as the text spells it,
- * since the index knows only its stem.
+ * Describe each correction once for display. Include a correction only if a found text contains its word: the index may
+ * still hold deleted documents, whose words must not be revealed. Show the word as spelled in the text, since the index
+ * knows only its stem.
  */
 export function describeCorrections(
   corrections: readonly Correction[],

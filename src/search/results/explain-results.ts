@@ -6,7 +6,7 @@ import type { SearchRequest, SearchResult } from '../schema.ts';
 import { RESULTS_AT_ONCE } from './cite-place.ts';
 import { type Explanation, TERMS_MAX, WORDS_MAX } from './explanation.ts';
 
-/** Ranks of a chunk in the legs, and the rule that fused them. */
+/** Ranks of a chunk in the legs, and the weights that fused them. */
 export interface FusedRanks {
   readonly hit: FusedHit;
   readonly weights: LegWeights;
@@ -15,9 +15,9 @@ export interface FusedRanks {
 }
 
 /**
- * Explain the fused score of a chunk by its legs. `explainTerms` adds the terms.
+ * Explain the fused score of a chunk by leg. `explainTerms` adds the terms.
  *
- * @param share factor of the scores of the chunk, which is below 1 for boilerplate
+ * @param share score factor of the chunk, which is below 1 for boilerplate
  */
 export function explainLegs({ hit, weights, mode }: FusedRanks, share: number): Explanation {
   const legOf = (rank: number | null, weight: number, part: number) => ({ rank, weight, contribution: share * part });
@@ -28,7 +28,7 @@ export function explainLegs({ hit, weights, mode }: FusedRanks, share: number): 
 }
 
 /**
- * Add terms to the explanations of results: the terms of the query in their texts and headings, with the words of each.
+ * Add the matching query terms to the explanations of results, with the words in text and headings that match each.
  *
  * @param terms analysed terms of the query
  */
@@ -57,7 +57,7 @@ function termsOf({ text, citation }: SearchResult, terms: ReadonlySet<string>) {
       }
     }
   }
-  // In the order of the query.
+  // Keep the order of the query.
   return [...terms]
     .flatMap((term) => {
       const words = found.get(term);

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 
-/** Maximum number of terms to show for a result. */
+/** Maximum number of terms shown per result. */
 export const TERMS_MAX = 100;
-/** Maximum number of words to show for a term. */
+/** Maximum number of words shown per term. */
 export const WORDS_MAX = 5;
 
 const leg = {
@@ -18,7 +18,7 @@ const leg = {
     ),
 };
 
-/** Reasons why a search returned a chunk. */
+/** Explanation of why a search returned a chunk. */
 export const Explanation = z
   .object({
     keyword: z

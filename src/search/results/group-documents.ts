@@ -2,11 +2,11 @@ import { z } from 'zod';
 import { Relevance, RelevanceScore, relevanceOfAnswer } from '../relevance/schema.ts';
 import { type SearchRequest, SearchResponse, SearchResult } from '../schema.ts';
 
-/** Maximum number of passages to show for a document. */
+/** Maximum number of passages per document. */
 const PASSAGES_MAX = 3;
-/** Share of the score of a chunk with which the next best chunk of its document counts. */
+/** Weight of a document's chunk relative to its next better one. */
 const NEXT_SHARE = 0.1;
-/** Maximum number of chunks to rerank in a search for documents. */
+/** Maximum number of chunks reranked in a document search. */
 const RERANKED_MAX = 100;
 
 export const GroupBy = z
@@ -32,13 +32,13 @@ export const DocumentResult = z
   .meta({ id: 'DocumentResult' });
 export type DocumentResult = z.output<typeof DocumentResult>;
 
-/** Response of a search for documents in one bucket. */
+/** Response of a document search in one bucket. */
 export const DocumentSearchResponse = SearchResponse.extend({
   group_by: z.literal('document'),
   results: z.array(DocumentResult),
 }).meta({ id: 'DocumentSearchResults' });
 
-/** Request for the chunks that a search for documents needs. */
+/** Convert a document search to the chunk search that it needs. */
 export function chunksForDocuments<R extends Omit<SearchRequest, 'collection'>>(request: R): R {
   const { top_k: topK, max_per_document: perDocumentMax = PASSAGES_MAX, rerank } = request;
   const chunks = topK * PASSAGES_MAX;
@@ -50,8 +50,8 @@ export function chunksForDocuments<R extends Omit<SearchRequest, 'collection'>>(
 }
 
 /**
- * Group ranked chunks into at most `topK` documents. They are in the order of their best chunks, but the next best
- * chunks of a document can move it up.
+ * Group ranked chunks into at most `topK` documents, ordered by their best chunk. Further good chunks can move a
+ * document up.
  */
 export function groupByDocument<R extends SearchResult & { readonly bucket_id?: string }>(
   chunks: readonly R[],
@@ -76,8 +76,8 @@ export function groupByDocument<R extends SearchResult & { readonly bucket_id?: 
 }
 
 /**
- * Move a document ahead of its predecessor if its BM25 scores are larger as a whole, while that of its best chunk is
- * not. Where the best chunks disagree with the order, vectors or a reranker made the order, and it stays.
+ * Move a document ahead of its predecessor if its total BM25 score is higher while its best chunk's isn't. If the best
+ * chunks contradict the order, it comes from vectors or a reranker, and stays.
  */
 function orderDocuments<R extends SearchResult>(groups: readonly R[][]): R[][] {
   const ordered: { readonly passages: R[]; readonly best: number; readonly whole: number }[] = [];
@@ -93,7 +93,7 @@ function orderDocuments<R extends SearchResult>(groups: readonly R[][]): R[][] {
   return ordered.map(({ passages }) => passages);
 }
 
-/** Return the BM25 score of the best chunk, and the sum of all, in which each counts a tenth of the one before. */
+/** Return the best chunk's BM25 score and the total, in which each chunk weighs a tenth of the previous one. */
 function keywordScoreOf(passages: readonly SearchResult[]): { readonly best: number; readonly whole: number } {
   const scores = passages.map(({ scores }) => (scores.rerank_score === null ? (scores.bm25_score ?? 0) : 0));
   const sorted = scores.toSorted((a, b) => b - a);

@@ -4,7 +4,7 @@ import { RESULTS_AT_ONCE } from './cite-place.ts';
 import { highlight } from './highlight.ts';
 
 /**
- * Add the sentences with words of the query to results, if the request asks for them.
+ * Add matching sentences to results if the request asks for highlights.
  *
  * @param terms analysed terms of the query
  */

@@ -3,14 +3,14 @@ import { graphemeCut } from '../../language/graphemes.ts';
 import { type LocatedTerms, locateTerms } from '../../language/locate-terms.ts';
 import { type Range, segmentSentences, trimRange } from '../../language/sentences.ts';
 
-/** Maximum number of sentences to show for a chunk. */
+/** Maximum number of sentences shown per chunk. */
 const SENTENCES_MAX = 3;
-/** Maximum length of a sentence. A longer one is cut to the surroundings of its first matches. */
+/** Maximum length of a sentence. A longer one is cut around its first matches. */
 const SENTENCE_CHARS_MAX = 320;
 const CHARS_BEFORE_MATCH = 80;
 const ELLIPSIS = '…';
 
-/** Sentence of a chunk, in parts. Some parts are words of the query. */
+/** Sentence of a chunk, split into parts that are query words or not. */
 export const Highlight = z
   .object({
     parts: z.array(z.object({ text: z.string(), match: z.boolean().describe('true for words of the query') })),
@@ -19,8 +19,8 @@ export const Highlight = z
 export type Highlight = z.output<typeof Highlight>;
 
 /**
- * Find the sentences of a text that match a query best, in the order of the text. The fewer sentences have a term, the
- * more the term counts. Return none if text and query share no term.
+ * Find the sentences of a text that match a query best, in text order. Terms in fewer sentences count more. Return none
+ * if text and query share no term.
  *
  * @param terms analysed terms of the query
  */
@@ -28,7 +28,7 @@ export function highlight(text: string, terms: ReadonlySet<string>): Highlight[]
   return highlightLocated(text, locateTerms(text, terms));
 }
 
-/** Find the sentences of a text that have the most of the located terms, like `highlight`. */
+/** Find the sentences with the most located terms, like `highlight`. */
 export function highlightLocated(text: string, located: readonly LocatedTerms[]): Highlight[] {
   if (located.length === 0) return [];
   const sentences = segmentSentences(text)
@@ -67,7 +67,7 @@ function toHighlight(text: string, sentence: Range, located: readonly LocatedTer
   return { parts };
 }
 
-/** Cut a long sentence between words. */
+/** Cut a long sentence at word boundaries. */
 function shorten(text: string, sentence: Range, located: readonly LocatedTerms[]): Range {
   if (sentence.end - sentence.start <= SENTENCE_CHARS_MAX) return sentence;
   const first = located[0]?.start ?? sentence.start;
@@ -79,7 +79,7 @@ function shorten(text: string, sentence: Range, located: readonly LocatedTerms[]
   return trimRange(text, wholeCharacters(text, { start, end }, sentence)) ?? sentence;
 }
 
-/** Move the ends of a range out of characters as a reader sees them. */
+/** Move the ends of a range to grapheme boundaries. */
 function wholeCharacters(text: string, { start, end }: Range, sentence: Range): Range {
   return { start: graphemeCut(text, start, sentence.start), end: graphemeCut(text, end, start) };
 }

@@ -4,7 +4,7 @@ import type { SearchSettings } from '../../platform/search-settings.ts';
 import type { KeyRing } from '../../platform/secret-key.ts';
 import type { SearchResponse } from '../schema.ts';
 
-/** Pages that the links of results open, and the keys of signed links. */
+/** Target pages of result links, and the keys that sign links. */
 export interface ResultLinks {
   readonly to: SearchSettings['resultLinks'];
   readonly keyRing: Pick<KeyRing, 'linkSigning'>;
@@ -12,11 +12,11 @@ export interface ResultLinks {
 
 interface LinkReader {
   readonly caller: Caller;
-  /** Address of this service; null if it is unknown. */
+  /** Base URL of this service; null if unknown. */
   readonly origin: string | null;
 }
 
-/** Add to each result the URL of the page that shows it, if the URL of the service is known. */
+/** Add the URL of the page that shows each result, if the service's URL is known. */
 export function linkResults<R extends Pick<SearchResponse, 'results'> & { readonly search_id?: string | null }>(
   response: R,
   links: ResultLinks,
@@ -31,7 +31,7 @@ export function linkResults<R extends Pick<SearchResponse, 'results'> & { readon
   return { ...response, results };
 }
 
-/** Return the URL of the page that shows a chunk of a document; null if the URL of the service is not known. */
+/** Return the URL of the page that shows a chunk of a document; null if the service's URL is unknown. */
 export function linkToPlace(
   links: ResultLinks,
   { caller, origin }: LinkReader,
@@ -39,7 +39,7 @@ export function linkToPlace(
 ): string | null {
   if (origin === null) return null;
   const { documentId, chunkIndex, searchId = null } = place;
-  // The search log learns by the id of the search which documents were opened.
+  // The search id lets the search log record which documents were opened.
   const query = searchId === null ? '' : `?search=${searchId}`;
   return links.to === 'console'
     ? `${origin}/console/documents/${encodeURIComponent(documentId)}${query}#${chunkIndex}`

@@ -4,16 +4,16 @@ import { rerankResults } from './rerank-results.ts';
 
 type Ordering = Pick<SearchRequest, 'query' | 'top_k' | 'rerank' | 'rerank_top_k' | 'score_threshold'>;
 
-/** Compute the number of chunks that a search needs to find. */
+/** Return the number of chunks that a search must find. */
 export function wantedOf({ top_k: topK, rerank, rerank_top_k: rerankTopK }: Ordering): number {
   return Math.max(topK, (rerank ? rerankTopK : undefined) ?? topK);
 }
 
 /**
- * Order and cut found chunks as the request asks. With `rerank`, the reranker scores all of them, and the best
- * `min(top_k, rerank_top_k)` by that score are returned.
+ * Order and truncate found chunks as requested. With `rerank`, the reranker scores all of them, and the best
+ * `min(top_k, rerank_top_k)` by that score remain.
  *
- * @param warnings gets a line if the reranker cannot be used
+ * @param warnings receives a line if the reranker is unavailable
  */
 export async function orderResults<R extends SearchResult>(
   reranker: Reranker | null,

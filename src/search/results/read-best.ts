@@ -3,12 +3,12 @@ import type { LiveDocuments } from '../documents/live-documents.ts';
 import type { FoundChunk, RankedChunk } from '../rank.ts';
 import { collapse } from './collapse.ts';
 
-/** Number of passages to read beyond the wanted ones, to replace near-duplicates that are left out. */
+/** Number of extra passages to read, as replacements for near-duplicates. */
 const PASSAGES_BEYOND = 8;
 
 /**
- * Take the best of the ranked chunks, and read their passages and the details of their documents. Leave out chunks
- * whose document the caller may no longer see.
+ * Take the best ranked chunks, and read their passages and the details of their documents. Skip chunks of documents
+ * that the caller may no longer see.
  */
 export async function readBest(
   reader: Pick<ChunkReader, 'readPassages'>,

@@ -3,14 +3,14 @@ import { leavePlaceFor } from '../../platform/work-context.ts';
 import type { Reranker } from '../../rerank/reranker.ts';
 import type { SearchResult } from '../schema.ts';
 
-/** Codes after which results stay in their order. */
+/** Error codes after which results keep their order. */
 const FAILURES = new Set(['provider_unavailable', 'upstream_rejected', 'server_busy']);
 
 /**
- * Reorder results by the scores of a reranker. Results without text, which it cannot read, come last, with score 0.
- * Without a reranker, or if it fails or times out, all stay in their order and a warning is added.
+ * Reorder results by reranker scores. Results without text, which a reranker can't read, come last with score 0.
+ * Without a reranker, or if it fails or times out, keep the order and add a warning.
  *
- * @throws the signal's reason once it is aborted
+ * @throws the reason of the signal once it is aborted
  */
 export async function rerankResults<R extends SearchResult>(
   reranker: Reranker | null,
@@ -39,7 +39,7 @@ export async function rerankResults<R extends SearchResult>(
   }
   const reranked = readable
     .map((result, index) => ({ result, score: scores[index] as number }))
-    // The sort is stable: results of equal score stay in fused order.
+    // The sort is stable, so equal scores keep the fused order.
     .sort((a, b) => b.score - a.score)
     .map(({ result, score: raw }) => {
       const score = Math.min(1, Math.max(0, raw));

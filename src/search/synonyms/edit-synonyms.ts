@@ -14,7 +14,7 @@ export async function getSynonyms(sql: Sql, caller: Caller, bucketRef: string): 
 }
 
 /**
- * Replace the synonyms of a bucket. The next search of every process uses them; nothing is indexed again.
+ * Replace the synonyms of a bucket. Every process uses them from its next search on. Nothing is reindexed.
  *
  * @throws AppError `scope_missing` (403), `bucket_not_found` (404)
  */

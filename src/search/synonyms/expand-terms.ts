@@ -1,20 +1,20 @@
 import { analyseQueryText, type WeightedTerms } from '../../language/analyser.ts';
 
-/** Maximum number of terms that synonyms add to a query. Each costs the search as much as a word of the query. */
+/** Maximum number of terms that synonyms add to a query. Each costs as much as a query word. */
 const ADDED_TERMS_MAX = 64;
 const WEIGHT_MAX = 8;
 
-/** Analysed phrase, and the other phrases of its group. */
+/** Analysed phrase, with the other phrases of its group. */
 interface Phrase {
   readonly terms: readonly string[];
   readonly others: readonly (readonly string[])[];
 }
 
-/** Terms of a query, and lists of other terms; all terms of a list mean the same. */
+/** Phrase of a query, and equivalent lists of other terms. */
 export interface Alternatives {
   readonly phrase: readonly string[];
   readonly others: readonly (readonly string[])[];
-  /** Factor of the weight of the others: above 0, at most 1 (default). */
+  /** Weight factor of the other terms: above 0, at most 1 (default). */
   readonly share?: number;
 }
 
@@ -34,7 +34,7 @@ export function compileSynonyms(groups: readonly (readonly string[])[]): Synonym
   return byFirst;
 }
 
-/** Find the phrases of a query that have synonyms. @param sequence terms of the query in their order */
+/** Find the phrases of a query that have synonyms. @param sequence query terms in order */
 export function findAlternatives(sequence: readonly string[], synonyms: Synonyms): Alternatives[] {
   const found = new Set<Phrase>();
   for (const [at, first] of sequence.entries()) {
@@ -46,10 +46,10 @@ export function findAlternatives(sequence: readonly string[], synonyms: Synonyms
 }
 
 /**
- * Add the synonyms of a query's phrases to its terms. The words of a synonym together weigh as much as the phrase that
- * they stand for. Return null if the query has no phrase with a synonym.
+ * Add the synonyms of a query's phrases to its terms. The words of a synonym together weigh as much as its phrase.
+ * Return null if no phrase of the query has a synonym.
  *
- * @param weighted terms of the query, from `weighTerms`
+ * @param weighted query terms from `weighTerms`
  */
 export function expandTerms(
   weighted: readonly WeightedTerms[],

@@ -4,9 +4,9 @@ import { analyseQueryText } from '../../language/analyser.ts';
 export const GROUPS_MAX = 1_000;
 const GROUP_SIZE_MAX = 20;
 const PHRASE_CHARS_MAX = 100;
-/** Maximum number of terms in one phrase. The analyser makes several terms of a Korean word. */
+/** Maximum number of terms per phrase. The analyser splits a Korean word into several terms. */
 const PHRASE_TERMS_MAX = 16;
-/** Maximum number of phrases of a bucket. */
+/** Maximum number of phrases per bucket. */
 const PHRASES_MAX = 5_000;
 
 const Phrase = z

@@ -4,26 +4,26 @@ import type { BucketIndex } from '../bucket-index-store.ts';
 import { compileSynonyms, type Synonyms } from './expand-terms.ts';
 import { listSynonyms } from './synonym-store.ts';
 
-/** Maximum number of phrases to keep, of all buckets. Each takes some 300 bytes. */
+/** Maximum number of cached phrases, over all buckets. Each takes about 300 bytes. */
 const PHRASES_MAX = 50_000;
 
-/** Index of a bucket, with the synonyms for its searches. */
+/** Bucket's index, with the synonyms for its searches. */
 export interface SearchedIndex extends BucketIndex {
   readonly synonyms: Synonyms | null;
 }
 
-/** Analysed synonyms of buckets, by the id of their last edit. */
+/** Cache of analysed synonyms per bucket, keyed by the id of their last edit. */
 export class SynonymCache {
   readonly #byEdit = new LRUCache<string, Synonyms>({ maxSize: PHRASES_MAX });
 
-  /** Return an index with its synonyms if they are known, or undefined if they must be read. */
+  /** Return an index with its synonyms if cached, otherwise undefined. */
   known(index: BucketIndex): SearchedIndex | undefined {
     if (index.synonymsEdit === null) return { ...index, synonyms: null };
     const synonyms = this.#byEdit.get(index.synonymsEdit);
     return synonyms && { ...index, synonyms };
   }
 
-  /** Add synonyms to indexes. One query reads all that are not known. */
+  /** Add synonyms to indexes. Read all uncached ones in one query. */
   async load(sql: Sql, indexes: readonly BucketIndex[]): Promise<SearchedIndex[]> {
     const found = indexes.map((index) => this.known(index));
     const missing = indexes.filter((_, at) => found[at] === undefined).map(({ bucketId }) => bucketId);

@@ -26,7 +26,7 @@ export async function listSynonyms(
   }));
 }
 
-/** Replace the synonyms of a bucket; an empty list removes them. Return the time of the edit. */
+/** Replace the synonyms of a bucket. An empty list removes them. Return the time of the edit. */
 export async function replaceSynonyms(
   tx: Sql,
   { orgId, bucketId }: { readonly orgId: string; readonly bucketId: string },

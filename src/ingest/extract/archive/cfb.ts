@@ -16,8 +16,8 @@ interface Stream {
 }
 
 /**
- * Compound file ([MS-CFB]): a file system in a file. Streams are named by path (`BodyText/Section0`). The number of
- * sectors and entries in the file bounds the length of sector chains and the size of the name tree.
+ * Compound file ([MS-CFB]): a file system in a file. Streams are named by path (`BodyText/Section0`). The file's number
+ * of sectors and entries bounds the length of sector chains and the size of the name tree.
  */
 export class CompoundFile {
   readonly #bytes: Buffer;
@@ -47,12 +47,12 @@ export class CompoundFile {
     this.#miniFat = wordsOf(miniFat);
   }
 
-  /** @param path compared without regard to case, as compound files do */
+  /** @param path case-insensitive, as in compound files */
   has(path: string): boolean {
     return this.#streams.has(path.toLowerCase());
   }
 
-  /** Read a stream; null if it does not exist. @throws ExtractError `corrupt` if it is cut off */
+  /** Read a stream, or return null if it doesn't exist. @throws ExtractError `corrupt` if it is truncated */
   read(path: string): Buffer | null {
     const stream = this.#streams.get(path.toLowerCase());
     if (stream === undefined) return null;
@@ -67,7 +67,7 @@ export class CompoundFile {
     return this.#bytes.subarray(start, start + this.#sectorBytes);
   }
 
-  /** Read the table of all chains. The header and a chain of further lists name the sectors of the table. */
+  /** Read the file allocation table. The header and a chain of further lists locate its sectors. */
   #readFat(): Uint32Array {
     const sectors = Math.ceil(this.#bytes.length / this.#sectorBytes);
     const numbers: number[] = [];
@@ -83,7 +83,7 @@ export class CompoundFile {
     return wordsOf(Buffer.concat(used.map((number) => this.#sector(number))));
   }
 
-  /** Read a chain of sectors up to `bytesMax` bytes, or up to one sector more. */
+  /** Read a chain of sectors up to `bytesMax` bytes, or at most one sector more. */
   #chain(start: number, bytesMax: number): Buffer {
     const parts: Buffer[] = [];
     let length = 0;
@@ -110,7 +110,7 @@ export class CompoundFile {
     return Buffer.concat(parts);
   }
 
-  /** Read the directory. Each storage holds a binary tree of names, linked by the numbers of their entries. */
+  /** Read the directory. Each storage is a binary tree of names, linked by entry numbers. */
   #readEntries(table: Buffer, isVersion3: boolean): void {
     const count = Math.min(Math.floor(table.length / ENTRY_BYTES), ENTRIES_MAX);
     const seen = new Set<number>();

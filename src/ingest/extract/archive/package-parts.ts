@@ -5,12 +5,12 @@ import type { Zip } from './zip.ts';
 /** Relationship of an Open Packaging Conventions part (ISO/IEC 29500-2). */
 export interface Relationship {
   readonly id: string;
-  /** Last segment of the type's address, such as `slide` or `notesSlide`. */
+  /** Last segment of the type's URI, such as `slide` or `notesSlide`. */
   readonly type: string;
   readonly target: string;
 }
 
-/** Read the content types that the archive lists for individual parts, by the names of their entries. */
+/** Read the content types that the archive lists for individual parts, by entry name. */
 export async function readContentTypes(zip: Zip): Promise<ReadonlyMap<string, string>> {
   const types = new Map<string, string>();
   await parseXml(zip.stream('[Content_Types].xml'), {
@@ -23,7 +23,7 @@ export async function readContentTypes(zip: Zip): Promise<ReadonlyMap<string, st
   return types;
 }
 
-/** Read the relationships of a part to parts inside the archive, in file order; `''` stands for the package. */
+/** Read the relationships of a part to other parts of the archive, in file order; `''` stands for the package. */
 export async function readRelationships(zip: Zip, part: string): Promise<Relationship[]> {
   const slash = part.lastIndexOf('/') + 1;
   const folder = part.slice(0, slash);
@@ -42,8 +42,7 @@ export async function readRelationships(zip: Zip, part: string): Promise<Relatio
 }
 
 /**
- * Resolve a reference in an entry of `folder` to the name of an entry. The name is only looked up, so `..` cannot
- * leave the archive.
+ * Resolve a reference within `folder` to an entry name. The name is only looked up, so `..` can't escape the archive.
  */
 export function entryName(folder: string, reference: string): string {
   const path = reference.replace(/[?#].*$/s, '');
@@ -60,7 +59,7 @@ export function entryName(folder: string, reference: string): string {
   }
 }
 
-/** Return the name of the main part of the package. @throws ExtractError `corrupt` if the package names none */
+/** Return the name of the package's main part. @throws ExtractError `corrupt` if there is none */
 export async function readMainPart(zip: Zip): Promise<string> {
   const main = (await readRelationships(zip, '')).find(({ type }) => type === 'officeDocument');
   if (main === undefined) throw new ExtractError('corrupt', 'the office document has no main part');

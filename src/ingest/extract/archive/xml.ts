@@ -5,24 +5,24 @@ import { openDecoder } from '../encoding/open-decoder.ts';
 import { ExtractError } from '../errors.ts';
 
 /**
- * Attributes by name. A name has the prefix of `NAMESPACES`, whatever prefix the file uses. A name without a
- * namespace has no prefix.
+ * Attributes by name. A name has the prefix given in `NAMESPACES`, whatever prefix the file uses, or no prefix if it
+ * has no namespace.
  */
 export type XmlAttributes = Readonly<Record<string, string>>;
 
 /**
- * Handler called in document order. Names have the prefix of `NAMESPACES`; all other namespaces have the prefix `-:`.
+ * Handler called in document order. Names have the prefix given in `NAMESPACES`; other namespaces have the prefix `-:`.
  */
 export interface XmlHandler {
   open?(name: string, attributes: XmlAttributes): void;
   close?(name: string): void;
-  /** Receive text and CDATA. One text may arrive in several parts. */
+  /** Handle text or CDATA. One text may arrive in several parts. */
   text?(text: string): void;
 }
 
 const DEPTH_MAX = 1_000;
 const DECLARATION_BYTES = 256;
-/** Maximum number of cached names, since a file may contain any number of them. */
+/** Maximum number of cached names, since a file may contain arbitrarily many. */
 const NAMES_MAX = 1_000;
 const XMLNS = 'http://www.w3.org/2000/xmlns/';
 
@@ -59,11 +59,11 @@ const NAMESPACES: ReadonlyArray<readonly [RegExp, string]> = [
 ];
 
 /**
- * Parse XML as a stream. Only the five predefined entities and character references are known. Entities of a document
- * type, internal or external, are never defined, so using one is an error and nothing is ever fetched.
- * @param drain awaited after every part of the input, so that the output of the handler is consumed
- * @throws ExtractError `corrupt` for XML that is not well-formed or is nested deeper than 1,000 elements; errors of
- *   the handler
+ * Parse XML as a stream. Only the five predefined entities and character references are supported. Entities of a
+ * document type, internal or external, are never defined, so using one is an error and nothing is ever fetched.
+ * @param drain awaited after every part of the input, so that the handler's output is consumed
+ * @throws ExtractError `corrupt` for XML that is not well-formed or nested deeper than 1,000 elements; errors of the
+ *   handler
  */
 export async function parseXml(
   source: AsyncIterable<Uint8Array>,
@@ -106,10 +106,7 @@ export async function parseXml(
   parser.close();
 }
 
-/**
- * Choose the encoding by byte order mark, by the pattern of UTF-16, by the declaration, else UTF-8 (XML 1.0, appendix
- * F).
- */
+/** Choose the encoding by byte order mark, UTF-16 pattern, or declaration, else UTF-8 (XML 1.0, appendix F). */
 function decoderFor(start: Uint8Array): Decoder {
   const head = Buffer.from(start.subarray(0, DECLARATION_BYTES)).toString('latin1');
   const found = byteOrderMark(start) ?? wideByPattern(start);
@@ -121,7 +118,7 @@ function decoderFor(start: Uint8Array): Decoder {
 
 class CanonicalNames {
   readonly #prefixes = new Map<string, string>();
-  /** Cache of composed names by namespace and local name: a few names occur millions of times. */
+  /** Cache of composed names by namespace and local name, since a few names occur millions of times. */
   readonly #names = new Map<string, Map<string, string>>();
 
   of(uri: string, local: string): string {

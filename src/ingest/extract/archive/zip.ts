@@ -11,8 +11,8 @@ import type { UnpackBudget } from '../reader.ts';
 const DECLARED_FACTOR = 4;
 
 /**
- * Open zip archive. Names of entries are only looked up, never used as paths. Before it unpacks anything, it checks
- * the number of entries and the declared sizes. No entry yields more than it declared.
+ * Open zip archive. Entry names are only looked up, never used as paths. Before unpacking anything, the number of
+ * entries and the declared sizes are checked. No entry yields more than it declared.
  */
 export class Zip {
   readonly #file: ZipFile;
@@ -35,7 +35,7 @@ export class Zip {
       let declared = 0;
       for await (const entry of file.eachEntry()) {
         if (--budget.entriesLeft < 0) throw tooManyEntries();
-        // An entry that is stored without compression cannot be larger than the file.
+        // An entry stored without compression can't be larger than the file.
         if (entry.compressionMethod !== 0) declared += entry.uncompressedSize;
         if (declared > budget.bytesLeft * DECLARED_FACTOR) throw tooLarge();
         if (!entries.has(entry.fileName)) entries.set(entry.fileName, entry);
@@ -90,7 +90,7 @@ export class Zip {
     if (checksum !== entry.crc32) throw new ExtractError('corrupt', 'a part of the document is damaged');
   }
 
-  /** Read a whole entry. @throws the errors of `stream`, and `too_large` past `bytesMax` */
+  /** Read a complete entry. @throws the errors of `stream`, and `too_large` beyond `bytesMax` */
   async bytes(name: string, bytesMax: number): Promise<Buffer> {
     const declared = this.#entries.get(name)?.uncompressedSize ?? 0;
     if (declared > bytesMax) {
@@ -113,7 +113,7 @@ function tooLarge(): ExtractError {
   );
 }
 
-/** Convert an error of yauzl or zlib. Both report every fault of an archive as a plain error. */
+/** Convert an error of yauzl or zlib, which report every fault of an archive as a plain error. */
 function fault(error: unknown): unknown {
   if (error instanceof ExtractError || isOutOfMemory(String(error))) return error;
   return new ExtractError('corrupt', 'the archive is damaged', error);

@@ -11,7 +11,7 @@ type State = 'start' | 'plain' | 'quoted' | 'quote_seen';
 
 /**
  * Streaming parser of comma-separated values (RFC 4180). It accepts the newlines of every system, and newlines and
- * doubled quotes in quoted fields. A quote elsewhere is literal.
+ * doubled quotes within quoted fields. A quote elsewhere is literal.
  */
 export class CsvParser {
   readonly #delimiter: number;
@@ -30,7 +30,7 @@ export class CsvParser {
 
   /**
    * Parse the next part of the text.
-   * @throws ExtractError `corrupt` for an unterminated field, `too_large` for a row of too many cells or characters
+   * @throws ExtractError `corrupt` for an unterminated field, `too_large` for a row with too many cells or characters
    */
   write(text: string): void {
     let start = 0;

@@ -3,13 +3,13 @@ import type { Decoder } from '../encoding/decoder.ts';
 import { openDecoder } from '../encoding/open-decoder.ts';
 
 const SLICE_BYTES = 64 * 1024;
-/** Size of the sample that the encoding is detected from. */
+/** Size of the sample for detecting the encoding. */
 const SAMPLE_BYTES = 256 * 1024;
 
 /**
- * Decode a file of any encoding to windows of about 64 Ki characters. `decodeText` detects the encoding from the
- * first bytes beyond ASCII, however late they occur. Only the current window is held.
- * @param declared a charset label from elsewhere; unknown labels are ignored
+ * Decode a file of any encoding to windows of about 64 Ki characters, holding only the current one. `decodeText`
+ * detects the encoding from the first non-ASCII bytes, however late they occur.
+ * @param declared charset label from elsewhere; ignored if unknown
  */
 export async function* decodeWindows(
   source: AsyncIterable<Uint8Array>,
@@ -23,7 +23,7 @@ export async function* decodeWindows(
       yield decoder.decode(slice, { stream: true });
       continue;
     }
-    // Every encoding that extends ASCII decodes an ASCII beginning alike.
+    // Every encoding that extends ASCII decodes an ASCII prefix in the same way.
     if (sampled === 0 && isAscii(slice)) {
       yield Buffer.from(slice).toString('latin1');
       continue;
@@ -58,7 +58,7 @@ function decoderFor(sample: Uint8Array, declared: string | null): Decoder {
   return openDecoder(encoding) ?? new TextDecoder();
 }
 
-/** Cut a sample at its last line end, since a sample that ends inside a character would count as invalid. */
+/** Cut a sample at its last line end, since a sample that ends within a character would count as invalid. */
 function wholeLines(sample: Uint8Array): Uint8Array {
   const newline = sample.lastIndexOf(0x0a);
   return newline < 0 ? sample : sample.subarray(0, newline + 1);

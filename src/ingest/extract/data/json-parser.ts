@@ -9,18 +9,18 @@ export interface JsonHandler {
   open(kind: 'object' | 'array'): void;
   close(kind: 'object' | 'array'): void;
   key(key: string): void;
-  /** Receive a scalar. @param isString false for a number, `true`, `false` or `null`, as written */
+  /** Handle a scalar. @param isString false for a number, `true`, `false` or `null`, as written */
   value(text: string, isString: boolean): void;
-  /** True while a string of any length may be dropped, since the handler does not need it. */
+  /** True to let the parser drop a string of any length that the handler doesn't need. */
   readonly isIgnored?: boolean;
 }
 
-/** Next expected token inside the innermost array or object, or at the top level. */
+/** Next expected token within the innermost array or object, or at the top level. */
 type Expected = 'value' | 'first_value' | 'key' | 'first_key' | 'colon' | 'comma';
 
 /**
- * Streaming parser of JSON (RFC 8259) that emits events. Any number of values may follow each other, as in JSON
- * Lines. The text is never held as a whole.
+ * Streaming parser of JSON (RFC 8259) that emits events. Any number of values may follow each other, as in JSON Lines.
+ * It never holds the whole text.
  */
 export class JsonParser {
   readonly #handler: JsonHandler;
@@ -172,7 +172,7 @@ export class JsonParser {
 
   #unescape(raw: string): string {
     try {
-      // Control characters such as tabs are tolerated, although JSON forbids them in a string.
+      // Tolerate control characters such as tabs, although JSON forbids them in a string.
       return JSON.parse(`"${raw.replace(CONTROL, ' ')}"`) as string;
     } catch {
       throw this.#fault('a string has an unknown escape');

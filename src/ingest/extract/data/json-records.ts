@@ -1,27 +1,24 @@
 import type { BlockDraft } from '../blocks.ts';
 import type { JsonHandler } from './json-parser.ts';
 
-/** Length above which a string is prose and becomes a paragraph of its own. A string of several lines does so too. */
+/** Length above which a string is prose and becomes its own paragraph, as does any multi-line string. */
 const PROSE_CHARS = 1_000;
-/** Maximum length of a record that is written as one line. */
+/** Maximum length of a record written as one line. */
 const LINE_CHARS_MAX = 2_000;
 const BLOCK_CHARS = 16 * 1024;
-/**
- * Maximum number of containers around a record. Elements of an array in an object are records; elements of deeper
- * arrays are not.
- */
+/** Maximum nesting of records. Elements of an array within an object are records; elements of deeper arrays are not. */
 const RECORD_DEPTH_MAX = 2;
 const LIST_CHARS_MAX = 1_000;
 
 interface Container {
   readonly kind: 'object' | 'array';
-  /** Keys from the root to this container, joined by dots. Elements of an array have its path. */
+  /** Keys from the root to this container, joined by dots. Elements of an array share its path. */
   readonly path: string;
   readonly isRecord: boolean;
   key: string;
 }
 
-/** Converts JSON events to blocks. */
+/** Converter of JSON events to blocks. */
 export class JsonRecords implements JsonHandler {
   readonly #add: (block: BlockDraft) => void;
   readonly #isSequence: boolean;
@@ -38,7 +35,7 @@ export class JsonRecords implements JsonHandler {
   #listChars = 0;
   #listPath = '';
 
-  /** @param isSequence true if the file is a sequence of values, each of them a record */
+  /** @param isSequence true if the file is a sequence of values, each of which is a record */
   constructor(add: (block: BlockDraft) => void, isSequence: boolean) {
     this.#add = add;
     this.#isSequence = isSequence;

@@ -6,16 +6,14 @@ import type { JsonHandler } from './json-parser.ts';
 
 /** Length of a block of output. */
 const BLOCK_CHARS = 16 * 1024;
-/**
- * Outputs of a cell that wait for its source, which may follow them. Longer ones are added before a source that does.
- */
+/** Maximum length of outputs held for the cell's source, which may follow. Longer ones are added before the source. */
 const HELD_CHARS_MAX = 1024 * 1024;
-/** Representations of one output, the best first. */
+/** Representations of an output, best first. */
 const REPRESENTATIONS = ['text/markdown', 'text/plain', 'text', 'text/latex', 'latex', 'text/html', 'html'];
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the escape character begins the codes of colours
 const COLOUR = /\u001b\[[0-9;]*[A-Za-z]/g;
 
-/** Converts the JSON events of a notebook to blocks. A text is one string or an array of lines. */
+/** Converter of a notebook's JSON events to blocks. A text is a string or an array of lines. */
 export class NotebookCells implements JsonHandler {
   readonly #add: (block: BlockDraft) => void;
   /** Keys of the open objects; null for an array. */
@@ -23,7 +21,7 @@ export class NotebookCells implements JsonHandler {
   #type = '';
   #level = 1;
   #source: string[] = [];
-  /** Texts of the open output by the name of their representation. */
+  /** Texts of the open output by representation. */
   readonly #output = new Map<string, string[]>();
   #outputs: string[] = [];
   #heldChars = 0;
@@ -48,7 +46,7 @@ export class NotebookCells implements JsonHandler {
     this.#keys[this.#keys.length - 1] = key;
   }
 
-  /** True for pictures, which have long strings and no text. */
+  /** True for pictures, which are long strings without text. */
   get isIgnored(): boolean {
     const path = this.#path();
     return path === null || (path.startsWith('outputs.') && !this.#representation(path));
@@ -77,7 +75,7 @@ export class NotebookCells implements JsonHandler {
     return REPRESENTATIONS.find((name) => path === `outputs.${name}` || path === `outputs.data.${name}`);
   }
 
-  /** Return the keys below a cell, joined by dots; '' for a cell itself, null outside of cells. */
+  /** Return the keys below a cell, joined by dots; '' for a cell itself, null outside cells. */
   #path(): string | null {
     const keys = this.#keys.filter((key) => key !== null);
     const start = keys[0] === 'worksheets' ? 1 : 0;

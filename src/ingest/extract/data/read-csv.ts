@@ -7,10 +7,10 @@ const SNIFF_CHARS = 64 * 1024;
 const SNIFF_ROWS_MAX = 50;
 
 /**
- * Read a file of separated values as a table. Every part of the table repeats the column names. Only the current
- * window and some rows are held.
+ * Read a file of separated values as a table. Every part of the table repeats the column names. Hold only the current
+ * window and a few rows.
  * @param windows the text in consecutive windows
- * @param delimiter null to choose the one of `, ; tab |` that divides the first rows most evenly
+ * @param delimiter null to use that of `, ; tab` and the vertical bar that splits the first rows most evenly
  * @throws ExtractError `corrupt`, `too_large`
  */
 export async function readCsv(
@@ -42,7 +42,7 @@ export async function readCsv(
   table.end();
 }
 
-/** Find the delimiter by which most rows have the same number of cells, more than one. */
+/** Find the delimiter that gives most rows the same number of cells, more than one. */
 function sniffDelimiter(text: string): string {
   let best = ',';
   let bestScore = 0;

@@ -4,7 +4,7 @@ import { JsonRecords } from './json-records.ts';
 
 /**
  * Read JSON or JSON Lines as lines of `path.to.key: value`, record by record. A record is a value of the file, or an
- * element of an array in its first two levels. Only the current record is held.
+ * element of an array in its first two levels. Hold only the current record.
  * @param windows the text in consecutive windows
  * @throws ExtractError `corrupt`, `too_large`
  */

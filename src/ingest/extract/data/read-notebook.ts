@@ -5,7 +5,7 @@ import { NotebookCells } from './notebook-cells.ts';
 
 /**
  * Read a Jupyter notebook (nbformat 3 and 4) cell by cell: Markdown as headings, paragraphs and lists, code as
- * listings, and after each cell the text of its outputs. Pictures and tracebacks are omitted.
+ * listings, each followed by the text of its outputs. Omit pictures and tracebacks.
  * @throws ExtractError `corrupt`, `too_large`
  */
 export async function readNotebook(source: AsyncIterable<Uint8Array>, sink: BlockSink): Promise<void> {

@@ -1,10 +1,10 @@
 import { type PairTable, tableOf } from './double-byte.ts';
 import { big5Chunks } from './table-files.ts';
 
-/** Marks in the table that two characters are the text of one pair. */
+/** Mark in the table for a pair of bytes that encodes two characters. */
 const PAIR_OF_CHARACTERS = '\u0fff';
 
-/** Yield the pairs that Hong Kong added to Big5 (HKSCS). The runtime reads Big5 without them. */
+/** Yield the pairs that Hong Kong added to Big5 (HKSCS), which the runtime's Big5 lacks. */
 function* hongKongPairs(): Generator<[number, string]> {
   for (const [start, ...parts] of big5Chunks()) {
     let pair = Number.parseInt(start, 16);

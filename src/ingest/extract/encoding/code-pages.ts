@@ -1,6 +1,6 @@
 import { codePageCharacters } from './table-files.ts';
 
-/** Labels by number of a code page of Windows, DOS or Mac OS. */
+/** Labels by code page number of Windows, DOS or Mac OS. */
 const CODE_PAGES: Readonly<Record<number, string>> = {
   866: 'ibm866',
   874: 'windows-874',
@@ -39,7 +39,7 @@ const CODE_PAGES: Readonly<Record<number, string>> = {
   65001: 'utf-8',
 };
 
-/** Return the label of a code page; null for an unknown number. */
+/** Return the label of a code page, or null for an unknown number. */
 export function labelOfCodePage(codePage: number): string | null {
   const label = CODE_PAGES[codePage];
   if (label !== undefined) return label;
@@ -48,7 +48,7 @@ export function labelOfCodePage(codePage: number): string | null {
   return codePageCharacters(codePage) === null ? null : `cp${codePage}`;
 }
 
-/** Decoder for a code page of single bytes. */
+/** Decoder for a single-byte code page. */
 export class CodePageDecoder {
   readonly encoding: string;
   readonly #characters: string;

@@ -1,4 +1,4 @@
-/** Decoder of one encoding, with the interface of `TextDecoder`. */
+/** Decoder of an encoding, with the interface of `TextDecoder`. */
 export interface Decoder {
   /** Label of the encoding. */
   readonly encoding: string;

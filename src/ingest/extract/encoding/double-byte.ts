@@ -1,9 +1,9 @@
-/** Return the text of a pair of bytes; undefined if the encoding has none. */
+/** Function that returns the text of a byte pair, or undefined if the encoding has none. */
 export type PairTable = (lead: number, trail: number) => string | undefined;
 
 const BROKEN = '\ufffd';
 
-/** Decoder for an encoding in which a byte below 0x80 is ASCII and any other byte begins a pair. */
+/** Decoder for an encoding in which bytes below 0x80 are ASCII and any other byte starts a pair. */
 export class DoubleByteDecoder {
   readonly encoding: string;
   readonly #textOf: PairTable;
@@ -14,7 +14,7 @@ export class DoubleByteDecoder {
     this.#textOf = textOf;
   }
 
-  /** Decode bytes. A pair may continue in the next call with `stream`. An invalid pair keeps its ASCII byte. */
+  /** Decode bytes. With `stream`, a pair may continue in the next call. An invalid pair keeps its ASCII byte. */
   decode(bytes: Uint8Array = new Uint8Array(), { stream = false } = {}): string {
     const ascii = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length);
     const parts: string[] = [];
@@ -42,7 +42,7 @@ export class DoubleByteDecoder {
   }
 }
 
-/** Tabulate the pairs of an encoding of the runtime, with `more` pairs that it lacks. Pairs are keys of 16 bits. */
+/** Tabulate the pairs of an encoding of the runtime, plus `more` pairs that it lacks, keyed by the 16-bit pair. */
 export function tableOf(label: string, more: ReadonlyMap<number, string>): PairTable {
   let table: Map<number, string> | null = null;
   return (lead, trail) => {
@@ -51,7 +51,7 @@ export function tableOf(label: string, more: ReadonlyMap<number, string>): PairT
   };
 }
 
-/** Decode all pairs at once, each on a line of its own. */
+/** Decode all pairs at once, each on its own line. */
 function* runtimePairs(label: string): Generator<[number, string]> {
   const pairs: number[] = [];
   const bytes: number[] = [];
@@ -64,7 +64,7 @@ function* runtimePairs(label: string): Generator<[number, string]> {
   const lines = new TextDecoder(label).decode(Uint8Array.from(bytes)).split('\n');
   for (const [index, pair] of pairs.entries()) {
     const text = lines[index] as string;
-    // The runtime reads an invalid pair as two characters or as U+FFFD, and an unused one as a private character.
+    // The runtime decodes an invalid pair to two characters or U+FFFD, and an unused one to a private character.
     if (text.length === 1 && !/[\ufffd\p{Co}]/u.test(text)) yield [pair, text];
   }
 }

@@ -4,7 +4,7 @@ export const FREQUENT_SYLLABLES: ReadonlySet<string> = new Set(
     '조학더등또연와작재진치회물식선실계통본명단려점',
 );
 
-/** Characters that make up two thirds of running Chinese text, in both forms. Japanese has most of them, too. */
+/** Characters that make up two thirds of Chinese text, simplified and traditional. Most also occur in Japanese. */
 export const FREQUENT_HANZI: ReadonlySet<string> = new Set(
   '的一是不了在人有我他这个们中来上大为和国地到以说时要就出会可也你对生能而子那得于着下自之年过发后作里用道行所然家种事成方多经么去法学如都同现当没动面起看定天分还进好小部其些主样理心她本前开但因只从想实' +
     '日军者意无力它与长把机十民第公此已工使情明性知全三又关点正业外将两高间由问很最重并物手应战向头文体政美相见被利什二等产或新己制身果加西斯月话合回特代内信表化老给世位次度门任常先海通教儿原东声提立及比员' +
@@ -15,5 +15,5 @@ export const FREQUENT_HANZI: ReadonlySet<string> = new Set(
     '签审批辦鐘廳廚鎖鑰購質損壞維換訂鐵醫銀郵寫層熱飯魚島橋鎮亞歐韓環護檢測試驗驟項標準錄檔簽審碼',
 );
 
-/** Frequent characters that only Japanese has in this form. */
+/** Frequent characters whose form occurs only in Japanese. */
 export const FREQUENT_KANJI: ReadonlySet<string> = new Set('読売駅円図気経済県関検対応実発価単権変続様広');

@@ -2,9 +2,7 @@ import { FREQUENT_HANZI, FREQUENT_KANJI, FREQUENT_SYLLABLES } from './frequent-c
 import { isCommonSyllable, looksKorean } from './korean.ts';
 import { openDecoder } from './open-decoder.ts';
 
-/**
- * Return how typical a character beyond ASCII is of a language, from 0 to 1; 0 if the language has no such character.
- */
+/** Function that returns how typical a non-ASCII character is of a language, from 0 (foreign to it) to 1. */
 type Typical = (character: string) => number;
 
 const korean: Typical = (character) => {
@@ -28,13 +26,13 @@ const cyrillic: Typical = (character) => {
   return /[а-яёєїґ]/.test(character) ? 0.5 : /[А-ЯЁЄІЇҐ«»—№]/.test(character) ? 0.4 : 0;
 };
 
-/** Punctuation of East Asia, forms of full width, and rare characters, which other bytes also decode to by accident. */
+/** Score punctuation, full-width forms and rare characters, which other bytes also decode to by accident. */
 function rare(character: string): number {
   if (/[、。「」『』《》！（），：；？]/.test(character)) return 0.5;
   return /\p{Script=Han}/u.test(character) ? 0.25 : 0;
 }
 
-/** Encodings that are guessed. Of equally typical ones, the first is used. */
+/** Candidate encodings. Of equally typical ones, the first wins. */
 const CANDIDATES: ReadonlyArray<readonly [label: string, typical: Typical]> = [
   ['euc-kr', korean],
   ['windows-1251', cyrillic],
@@ -49,17 +47,17 @@ const CANDIDATES: ReadonlyArray<readonly [label: string, typical: Typical]> = [
   ['johab', korean],
 ];
 const WESTERN = 'windows-1252';
-/** Mean of a text that is hardly of the language of its encoding, and by how much another one must exceed it. */
+/** Mean score of a text that is hardly in its encoding's language, and the lead that another one needs. */
 const UNTYPICAL_MEAN = 0.4;
 const CLEAR_DIFFERENCE = 0.25;
-/** Bytes beyond ASCII from which a declaration can be contradicted. */
+/** Number of non-ASCII bytes from which a declaration can be contradicted. */
 const CERTAIN_BYTES = 8;
 const INSIDE_WORDS = /(?<=\p{Ll})\p{Lu}|(?<=[a-z])\p{Script=Cyrillic}|\p{Script=Cyrillic}(?=[a-z])/gu;
 const GUESS_BYTES = 64 * 1024;
 
 /**
- * Guess the encoding of text that is not Unicode: the candidate whose characters beyond ASCII are the most typical of
- * its language, else windows-1252. Encodings of Western and Central Europe cannot be distinguished so.
+ * Guess the encoding of non-Unicode text: the candidate whose non-ASCII characters are the most typical of its
+ * language, else windows-1252. This can't distinguish Western and Central European encodings.
  */
 export function guessEncoding(bytes: Uint8Array): string {
   const start = bytes.subarray(0, GUESS_BYTES);
@@ -68,7 +66,7 @@ export function guessEncoding(bytes: Uint8Array): string {
 }
 
 /**
- * Return the encoding that the bytes clearly have in place of the declared one; null if they can have the declared one.
+ * Return the encoding that the bytes clearly have instead of the declared one; null if the declared one is plausible.
  */
 export function contradictedBy(bytes: Uint8Array, declared: string): string | null {
   const start = bytes.subarray(0, GUESS_BYTES);
@@ -81,7 +79,7 @@ export function contradictedBy(bytes: Uint8Array, declared: string): string | nu
   return best !== null && best.mean >= mean + CLEAR_DIFFERENCE ? best.label : null;
 }
 
-/** Return the most typical candidate; null for text that looks Western. */
+/** Return the most typical candidate, or null for text that looks Western. */
 function mostTypical(start: Uint8Array): { label: string; mean: number } | null {
   if (looksWestern(start)) return null;
   let best: { label: string; mean: number } | null = null;
@@ -96,7 +94,7 @@ function decode(bytes: Uint8Array, label: string): string {
   return openDecoder(label)?.decode(bytes) ?? '';
 }
 
-/** Return true if most letters are ASCII, and most others stand alone or, in pairs, beside an ASCII letter. */
+/** Return true if most letters are ASCII, and most others stand alone or in pairs beside an ASCII letter. */
 function looksWestern(bytes: Uint8Array): boolean {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1');
   const letters = text.match(/[a-z]/gi)?.length ?? 0;
@@ -111,11 +109,11 @@ function looksWestern(bytes: Uint8Array): boolean {
   return foreign < letters && western * 2 > runs;
 }
 
-/** Return the mean over the characters beyond ASCII; 0 for text that the encoding cannot have. */
+/** Return the mean score of the non-ASCII characters; 0 for text that the encoding can't have. */
 function meanTypical(text: string, typical: Typical): number {
   const foreign = text.match(/[^\0-\x7f]/gu) ?? [];
   const broken = text.match(/[\ufffd\x80-\x9f\p{Co}]/gu)?.length ?? 0;
-  // Capitals inside of words are lower case of another encoding, and Cyrillic beside Latin letters is accents.
+  // Capitals within words are lower case of another encoding, and Cyrillic next to Latin letters is accents.
   const inside = text.match(INSIDE_WORDS)?.length ?? 0;
   if (foreign.length === 0 || broken * 50 > foreign.length) return 0;
   const sum = foreign.reduce((total, character) => total + typical(character), 0);

@@ -6,7 +6,7 @@ const SYLLABLE_LAST = 0xd7a3;
 const KS_X_1001 = 'euc-kr';
 
 /**
- * Tabulate Windows-949. The runtime reads only KS X 1001. The other 8,822 syllables follow in the order of Unicode:
+ * Tabulate Windows-949, of which the runtime only decodes KS X 1001. The other 8,822 syllables follow in Unicode order:
  * 178 for each first byte up to 0xA0, then 84.
  */
 function windows949(): PairTable {
@@ -32,7 +32,7 @@ function windows949(): PairTable {
   return tableOf(KS_X_1001, more);
 }
 
-/** Yield the 2,350 syllables of KS X 1001. */
+/** Return the 2,350 syllables of KS X 1001. */
 function knownSyllables(): string {
   const bytes: number[] = [];
   for (let lead = 0xb0; lead <= 0xc8; lead++) for (let trail = 0xa1; trail <= 0xfe; trail++) bytes.push(lead, trail);
@@ -46,13 +46,13 @@ export const windows949Pair: PairTable = (lead, trail) => {
   return windows949Table(lead, trail);
 };
 
-/** First codes of the four groups of vowels of Johab. */
+/** First codes of the four vowel groups of Johab. */
 const VOWEL_GROUPS = [3, 10, 18, 26];
 const VOWEL_FILLER = 2;
 const VOWEL_FIRST = 0x314f;
 const INITIALS = 'ㄱㄲㄴㄷㄸㄹㅁㅂㅃㅅㅆㅇㅈㅉㅊㅋㅌㅍㅎ';
 
-/** Return the number of a vowel of Johab, 0..20; null for another code. Its codes are in groups of six. */
+/** Return the index of a Johab vowel, 0..20, or null for any other code. Its codes are in groups of six. */
 function johabVowel(code: number): number | null {
   const group = VOWEL_GROUPS.findLastIndex((first) => first <= code);
   const index = code - (VOWEL_GROUPS[group] as number);
@@ -61,15 +61,15 @@ function johabVowel(code: number): number | null {
   return vowel <= 20 ? vowel : null;
 }
 
-/** Return the number of a final consonant of Johab, 0..27, of which 0 is none; null for another code. */
+/** Return the index of a Johab final consonant, 0..27, where 0 is none, or null for any other code. */
 function johabFinal(code: number): number | null {
   if (code >= 1 && code <= 17) return code - 1;
   return code >= 19 && code <= 29 ? code - 2 : null;
 }
 
 /**
- * Return the text of a pair of Johab (KS C 5601-1992, annex 3; code page 1361). Syllables are composed of three codes
- * of five bits. Other characters are those of KS X 1001, two rows for each first byte.
+ * Return the text of a Johab byte pair (KS C 5601-1992, annex 3; code page 1361). Syllables consist of three 5-bit
+ * codes. Other characters are those of KS X 1001, two rows per first byte.
  */
 export const johabPair: PairTable = (lead, trail) => {
   if (trail < 0x31 || trail === 0x7f || trail === 0xff) return undefined;
@@ -85,7 +85,7 @@ export const johabPair: PairTable = (lead, trail) => {
   }
   const isSymbol = lead >= 0xd9 && lead <= 0xde;
   if ((!isSymbol && !(lead >= 0xe0 && lead <= 0xf9)) || (trail > 0x7e && trail < 0x91)) return undefined;
-  // Rows 1 to 12 hold symbols, rows 42 to 93 Hanja.
+  // Rows 1 to 12 contain symbols, rows 42 to 93 Hanja.
   const row = isSymbol ? (lead - 0xd9) * 2 : (lead - 0xe0) * 2 + 41;
   const cell = trail - (trail < 0x91 ? 0x31 : 0x43);
   return windows949Pair(row + Math.floor(cell / 94) + 0xa1, (cell % 94) + 0xa1);
@@ -99,7 +99,7 @@ export function isCommonSyllable(syllable: string): boolean {
   return common.has(syllable);
 }
 
-/** Return true if the text can be Korean, and is not bytes of another encoding that happen to be Hangul. */
+/** Return true if the text can be Korean, rather than bytes of another encoding that happen to be Hangul. */
 export function looksKorean(text: string): boolean {
   let foreign = 0;
   let broken = 0;

@@ -7,7 +7,7 @@ import { SevenBitDecoder } from './seven-bit.ts';
 import { codePageCharacters } from './table-files.ts';
 import { Utf7Decoder, Utf32Decoder } from './wide.ts';
 
-/** Labels that neither the runtime nor a number of a code page explains, without separators and the prefix `x-`. */
+/** Aliases unknown to the runtime and without a code page number, without separators and the prefix `x-`. */
 const ALIASES: Readonly<Record<string, string>> = {
   uhc: 'euc-kr',
   euckr: 'euc-kr',
@@ -41,10 +41,10 @@ const ALIASES: Readonly<Record<string, string>> = {
   unicode11utf7: 'utf-7',
 };
 
-/** Labels that promise nothing about the bytes. */
+/** Labels that say nothing about the bytes. */
 const UNDECLARED = /^(?:unknown-8bit|x-unknown|unknown|x-user-defined|8bit|binary|none|default|_iso-2022-jp\$esc)$/;
 
-/** Return a decoder for a label of the WHATWG, a common alias or `cp` with a number; null for an unknown label. */
+/** Return a decoder for a WHATWG label, a common alias or `cp` with a number; null for an unknown label. */
 export function openDecoder(label: string): Decoder | null {
   const known = label.trim().toLowerCase();
   if (UNDECLARED.test(known)) return null;
@@ -72,7 +72,7 @@ export function openDecoder(label: string): Decoder | null {
   return openRuntimeDecoder(name);
 }
 
-/** Open a decoder of the runtime, whose Korean and Chinese of Hong Kong are incomplete. */
+/** Open a decoder of the runtime, whose Korean and Hong Kong Chinese encodings are incomplete. */
 function openRuntimeDecoder(label: string): Decoder | null {
   try {
     const decoder = new TextDecoder(label);

@@ -7,15 +7,15 @@ const NEWLINE = 0x0a;
 const TILDE = 0x7e;
 
 /**
- * Decoder for text of seven bits: escape sequences and shifts mark the pairs of bytes, which are those of an encoding
- * of eight bits without the high bit. `iso-2022` uses SO and SI, `hz` uses `~{` and `~}`.
+ * Decoder for 7-bit text: escape sequences and shifts mark byte pairs, which are those of an 8-bit encoding without the
+ * high bit. `iso-2022` uses SO and SI, `hz` uses `~{` and `~}`.
  */
 export class SevenBitDecoder {
   readonly encoding: string;
   readonly #inner: Decoder;
   readonly #isHz: boolean;
   #isShifted = false;
-  /** Beginning of a sequence that a later call may complete. */
+  /** Start of a sequence that a later call may complete. */
   #held: number[] = [];
 
   constructor(encoding: string, inner: Decoder) {
@@ -42,7 +42,7 @@ export class SevenBitDecoder {
     plain.push(this.#isShifted && byte > 0x20 && byte < 0x7f ? byte | 0x80 : byte);
   }
 
-  /** Take the next byte of a sequence: `~` and one byte, or an escape up to the first byte from 0x40 on. */
+  /** Take the next byte of a sequence: `~` and one byte, or an escape up to the first byte from 0x40. */
   #continue(byte: number, plain: number[]): void {
     if (!this.#isHz) {
       if (byte >= 0x40 || byte < 0x20) this.#held = [];

@@ -1,4 +1,4 @@
-/** Decoder for UTF-32. A code that is no character becomes U+FFFD. */
+/** UTF-32 decoder. An invalid code point becomes U+FFFD. */
 export class Utf32Decoder {
   readonly encoding: string;
   readonly #isLittle: boolean;
@@ -24,7 +24,7 @@ export class Utf32Decoder {
   }
 }
 
-/** Decoder for UTF-7 (RFC 2152), which old mail has. It decodes a text as a whole, at its end. */
+/** UTF-7 decoder (RFC 2152), for old mail. It decodes a text as a whole, at its end. */
 export class Utf7Decoder {
   readonly encoding = 'utf-7';
   readonly #parts: Uint8Array[] = [];

@@ -1,10 +1,10 @@
 import { formatNumber } from '../office/list-numbers.ts';
 
-/** Role that a paragraph shape gives its paragraphs. `level` is from 1. */
+/** Role of the paragraphs with a paragraph shape. `level` is from 1. */
 export interface ParagraphRole {
   readonly kind: 'outline' | 'number' | 'bullet';
   readonly level: number;
-  /** Numbering of a numbered paragraph; an outline has that of its section. */
+  /** Numbering of a numbered paragraph. An outline uses that of its section. */
   readonly numbering?: string;
 }
 
@@ -13,11 +13,11 @@ export interface NumberingLevel {
   readonly start: number;
   /** Name in HWPML or OWPML, such as `HangulSyllable` or `HANGUL_SYLLABLE`. */
   readonly format: string;
-  /** Pattern such as `^1.^2)`, where `^1` is the number of the first level. */
+  /** Pattern such as `^1.^2)`, where `^1` is the number at the first level. */
   readonly text: string;
 }
 
-/** Formats of WordprocessingML by the names of OWPML in lower case. Other numbers are written in digits. */
+/** WordprocessingML formats by lowercase OWPML name. Other numbers are written in digits. */
 const FORMATS: Readonly<Record<string, string>> = {
   circleddigit: 'decimalEnclosedCircle',
   romancapital: 'upperRoman',
@@ -35,7 +35,7 @@ const FORMATS: Readonly<Record<string, string>> = {
   circledideograph: 'circledIdeograph',
 };
 
-/** Names of formats by their number in HWP. */
+/** Format names by their number in HWP. */
 export const FORMAT_NAMES = [
   'Digit',
   'CircledDigit',
@@ -54,12 +54,12 @@ export const FORMAT_NAMES = [
   'CircledIdeograph',
 ] as const;
 
-/** Counter of the numbers of paragraphs, which Hancom documents do not store. It counts through all sections. */
+/** Counter of paragraph numbers, which Hancom documents don't store. It continues through all sections. */
 export class HancomNumbering {
   readonly #levels = new Map<string, Map<number, NumberingLevel>>();
-  /** Last number of each level by numbering; index 0 is the first level. */
+  /** Last number of each level per numbering; index 0 is the first level. */
   readonly #counters = new Map<string, number[]>();
-  /** Numbering of outlines in the current section. */
+  /** Outline numbering of the current section. */
   outline = '1';
 
   define(numbering: string, level: number, definition: NumberingLevel): void {
@@ -67,7 +67,7 @@ export class HancomNumbering {
     this.#levels.set(numbering, levels.set(level, definition));
   }
 
-  /** Count a paragraph and return its number; null if it has none. Deeper levels begin again. */
+  /** Count a paragraph and return its number, or null if it has none. Deeper levels restart. */
   labelOf(role: ParagraphRole): string | null {
     if (role.kind === 'bullet') return null;
     const id = role.kind === 'outline' ? this.outline : (role.numbering ?? '');

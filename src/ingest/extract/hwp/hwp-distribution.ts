@@ -7,8 +7,8 @@ const KEY_BYTES = 16;
 
 /**
  * Decrypt the records of a section of a distribution document, which anyone may read but nobody may edit. The records
- * stay compressed. The first record of the section holds the key, scrambled by a random number generator whose seed
- * comes first ("HWP Document File Formats: distribution documents", revision 1.2, by Hancom).
+ * stay compressed. The section's first record contains the key, scrambled by a random number generator whose seed comes
+ * first ("HWP Document File Formats: distribution documents", revision 1.2, by Hancom).
  * @throws ExtractError `corrupt`
  */
 export function decryptDistributed(stored: Buffer): Buffer {
@@ -35,7 +35,7 @@ export function decryptDistributed(stored: Buffer): Buffer {
   return decipher.update(body.subarray(0, body.length - (body.length % KEY_BYTES)));
 }
 
-/** Create the pseudo-random number generator of the Microsoft C library: 0..32767. */
+/** Create the pseudo-random number generator of Microsoft's C library: 0..32767. */
 function generator(seed: number): () => number {
   let state = seed;
   return () => {

@@ -1,20 +1,20 @@
 import { FORMAT_NAMES, HancomNumbering, type ParagraphRole } from './hancom-numbering.ts';
 import { readRecords, TAG } from './hwp-records.ts';
 
-/** Levels that each numbering defines first; three more may follow. */
+/** Number of levels that each numbering defines first; three more may follow. */
 const LEVELS = 7;
 const HEAD_BYTES = 12;
-/** Kind of an embedded file; others are links. */
+/** Kind of embedded files; other kinds are links. */
 const EMBEDDED = 1;
 /** Offset of the numbering in a paragraph shape. */
 const NUMBERING_AT = 30;
 
-/** Identifier of the definition of a section, reversed as the file stores it, and the offset of its outline. */
+/** Identifier of a section's definition, reversed as in the file, and the offset of its outline. */
 const SECTION_DEFINITION = 'dces';
 const OUTLINE_AT = 18;
 
 export interface HwpHead {
-  /** Roles of paragraph shapes by their index. */
+  /** Roles of paragraph shapes by index. */
   readonly roles: ReadonlyMap<number, ParagraphRole>;
   readonly numbering: HancomNumbering;
   /** Embedded files. */
@@ -23,7 +23,7 @@ export interface HwpHead {
 
 export interface EmbeddedFile {
   readonly path: string;
-  /** Null if it is compressed as the document is. */
+  /** True if compressed; null if it is compressed like the document. */
   readonly isCompressed: boolean | null;
 }
 
@@ -56,7 +56,7 @@ function embeddedFile(data: Buffer): EmbeddedFile[] {
   return [{ path: `BinData/BIN${number}.${extension}`, isCompressed: compression === 0 ? null : compression === 1 }];
 }
 
-/** Return the numbering of the outline of a section by its definition; null without one. */
+/** Return the outline numbering in a section's definition, or null. */
 export function outlineOf(section: Buffer): string | null {
   for (const { tag, data } of readRecords(section)) {
     const isDefinition = tag === TAG.controlHeader && data.toString('latin1', 0, 4) === SECTION_DEFINITION;
@@ -84,8 +84,8 @@ function roleOf(data: Buffer): ParagraphRole | null {
 }
 
 /**
- * Read the levels of a numbering: for each, its attributes and its pattern; then the first number of the first level,
- * and in newer files that of each level.
+ * Read the levels of a numbering: for each, its attributes and pattern; then the first number of the first level, and
+ * in newer files that of each level.
  */
 function defineLevels(data: Buffer, id: string, numbering: HancomNumbering): void {
   const levels: Array<{ format: string; text: string }> = [];

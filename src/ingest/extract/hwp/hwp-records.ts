@@ -1,7 +1,7 @@
-/** Record of a stream of a Hancom document (HWP 5.0 file format, 4.1). */
+/** Record in a stream of a Hancom document (HWP 5.0 file format, 4.1). */
 export interface HwpRecord {
   readonly tag: number;
-  /** Depth in the tree of records; the stream holds the tree in preorder. */
+  /** Depth in the tree of records, which the stream contains in preorder. */
   readonly level: number;
   readonly data: Buffer;
 }
@@ -21,10 +21,10 @@ export const TAG = {
   equation: FIRST_TAG + 72,
 } as const;
 
-/** Marks a size that does not fit into the header and follows it. */
+/** Marker for a size that doesn't fit into the header and follows it. */
 const LONG = 0xfff;
 
-/** Read records up to the first one that is cut off. */
+/** Yield records up to the first truncated one. */
 export function* readRecords(stream: Buffer): Generator<HwpRecord> {
   for (let at = 0; at + 4 <= stream.length; ) {
     const header = stream.readUInt32LE(at);
@@ -41,11 +41,11 @@ export function* readRecords(stream: Buffer): Generator<HwpRecord> {
   }
 }
 
-/** Control characters of one unit. The other ones below 32 take eight units, including their parameters. */
+/** Control characters of a single unit. All others below 32 take eight units, including their parameters. */
 const SINGLE: ReadonlySet<number> = new Set([0, 10, 13, 24, 25, 26, 27, 28, 29, 30, 31]);
 const UNITS_OF_CONTROL = 8;
 
-/** Return the text of a paragraph without the control characters of embedded objects (HWP 5.0 file format, 4.3.2). */
+/** Return a paragraph's text without the control characters of embedded objects (HWP 5.0 file format, 4.3.2). */
 export function paragraphText(data: Buffer): string {
   let text = '';
   const units = data.length >> 1;

@@ -7,7 +7,7 @@ interface Control {
   /** Identifier such as `tbl ` or `fn  `. */
   readonly id: string;
   readonly level: number;
-  /** True once the properties of a table were read; lists after them are cells. */
+  /** True once a table's properties have been read; lists after them are cells. */
   isTableOpen: boolean;
   /** Row of the last cell of a table. */
   row: number;
@@ -16,11 +16,11 @@ interface Control {
 
 const TABLE = 'tbl ';
 const NOTES: ReadonlySet<string> = new Set(['fn  ', 'en  ']);
-/** Headers and footers, and comments. */
+/** Headers, footers and comments. */
 const SKIPPED: ReadonlySet<string> = new Set(['head', 'foot', 'tcmt']);
 const ROW_OF_CELL = 10;
 
-/** Converts the records of a section to blocks. The records are in document order; their levels define the tree. */
+/** Converter of a section's records to blocks. Records are in document order; their levels define the tree. */
 export class HwpSection {
   readonly #writer: BlockWriter;
   readonly #roles: ReadonlyMap<number, ParagraphRole>;
@@ -93,10 +93,7 @@ export class HwpSection {
     this.#writer.openTable();
   }
 
-  /**
-   * Open a list of paragraphs. Directly below a table it is a cell; before the properties of the table it is the
-   * caption.
-   */
+  /** Open a list of paragraphs. Directly below a table it is a cell, or, before the table's properties, the caption. */
   #openList(data: Buffer, level: number): void {
     const control = this.#controls.at(-1);
     if (control === undefined || !control.isTableOpen || level !== control.level + 1) return;

@@ -7,25 +7,25 @@ import { paragraphBlock } from './paragraph-block.ts';
 interface Paragraph {
   text: string[];
   readonly role: ParagraphRole | null;
-  /** Number of the paragraph; undefined until it is counted. */
+  /** Paragraph number; undefined until counted. */
   label: string | null | undefined;
 }
 
-/** Headers and footers, comments, descriptions of pictures, values of fields. */
+/** Headers and footers, comments, picture descriptions, field values. */
 const SKIPPED: ReadonlySet<string> = new Set(
   'hp:header hp:footer hp:hiddenComment hp:shapeComment hp:parameters hp:secPr hp:memo'.split(' '),
 );
 
-/** Return true for the beginning of a field that holds a memo, which is a comment. */
+/** Return true for the start of a field that contains a memo, which is a comment. */
 function isMemo(name: string, attributes: XmlAttributes): boolean {
   return name === 'hp:fieldBegin' && /^memo$/i.test(attributes['type'] ?? '');
 }
 
-/** Converts the elements of an OWPML section to blocks. */
+/** Converter of the elements of an OWPML section to blocks. */
 export class HwpxBody implements XmlHandler {
   readonly #writer: BlockWriter;
   readonly #roles: ReadonlyMap<string, ParagraphRole>;
-  /** Open paragraphs: tables, text boxes and notes contain paragraphs inside a run of another one. */
+  /** Open paragraphs: tables, text boxes and notes contain paragraphs within a run of another paragraph. */
   readonly #paragraphs: Paragraph[] = [];
   #skipDepth = 0;
   #textDepth = 0;
@@ -85,7 +85,7 @@ export class HwpxBody implements XmlHandler {
         this.#isDeleted = false;
         break;
       case 'hp:autoNum':
-        // The number of a caption; that of a note or a page is no text.
+        // Keep the number of a caption; that of a note or page isn't text.
         if (/^(?:TABLE|PICTURE|FIGURE|EQUATION)$/i.test(attributes['numType'] ?? ''))
           this.#paragraphs.at(-1)?.text.push(attributes['num'] ?? '');
         break;
@@ -150,13 +150,13 @@ export class HwpxBody implements XmlHandler {
     if (!this.#isDeleted && this.#textDepth > 0) this.#paragraphs.at(-1)?.text.push(text);
   }
 
-  /** Add the text of a paragraph so far as a block, before a table inside it and at its end. */
+  /** Add a paragraph's text so far as a block, before a table within it and at its end. */
   #endText(): void {
     const paragraph = this.#paragraphs.at(-1);
     if (paragraph === undefined) return;
     const text = paragraph.text.join('');
     paragraph.text = [];
-    // A paragraph without text has a number, too.
+    // Even a paragraph without text has a number.
     paragraph.label ??= paragraph.role === null ? null : this.#numbering.labelOf(paragraph.role);
     if (text.trim() === '') return;
     if (this.#noteDepth > 0) this.#notes.push(text);

@@ -3,7 +3,7 @@ import { HancomNumbering, type ParagraphRole } from './hancom-numbering.ts';
 
 const LEVELS_MAX = 10;
 
-/** Collects the paragraph shapes and numberings of the head of an OWPML document. */
+/** Collector of the paragraph shapes and numberings in the head of an OWPML document. */
 export class HwpxHead implements XmlHandler {
   readonly roles = new Map<string, ParagraphRole>();
   readonly numbering = new HancomNumbering();

@@ -1,13 +1,13 @@
 import type { BlockDraft } from '../blocks.ts';
 import type { ParagraphRole } from './hancom-numbering.ts';
 
-/** Maximum length of a heading. Official letters use outline styles for whole paragraphs to number them. */
+/** Maximum length of a heading. Official letters number whole paragraphs with outline styles. */
 const HEADING_CHARS_MAX = 120;
 
 /**
- * Make the block of a paragraph of a Hancom document. The program draws numbers and bullets; the file does not hold
- * them.
- * @param label the number of the paragraph; null if it has none
+ * Build the block of a paragraph of a Hancom document. The file doesn't contain numbers and bullets, which the program
+ * draws.
+ * @param label paragraph number; null if it has none
  */
 export function paragraphBlock(text: string, role: ParagraphRole | null, label: string | null): BlockDraft {
   const trimmed = text.trim();

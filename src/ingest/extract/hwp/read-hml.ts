@@ -6,7 +6,7 @@ import { HwpxHead } from './hwpx-head.ts';
 
 const SLICE_BYTES = 64 * 1024;
 
-/** Elements of OWPML, the successor of HWPML, by the names of HWPML. */
+/** Elements of OWPML, the successor of HWPML, by HWPML name. */
 const ELEMENTS: Readonly<Record<string, string>> = {
   PARASHAPE: 'hh:paraPr',
   NUMBERING: 'hh:numbering',
@@ -47,7 +47,7 @@ const ATTRIBUTES: Readonly<Record<string, string>> = {
   NumberType: 'numType',
 };
 
-/** Read an HWPML document (`.hml`) by its correspondence to OWPML: the same elements have other names. */
+/** Read an HWPML document (`.hml`) like OWPML, which has the same elements under other names. */
 export async function readHml(bytes: Uint8Array, { sink }: Reading): Promise<ReadResult> {
   const head = new HwpxHead();
   const writer = new BlockWriter((block) => sink.add(block));

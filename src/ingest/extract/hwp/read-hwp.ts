@@ -13,13 +13,13 @@ import { HwpSection } from './hwp-section.ts';
 const SIGNATURE = 'HWP Document File';
 const COMPRESSED = 1 << 0;
 const DISTRIBUTED = 1 << 2;
-/** Flags of encryption: by a password, by rights management, by a certificate, by both. */
+/** Encryption flags: by password, by rights management, by certificate, by both. */
 const ENCRYPTED = (1 << 1) | (1 << 4) | (1 << 8) | (1 << 10);
 
 /**
  * Read the text of a Hancom document of version 5 ("HWP Document File Formats 5.0" by Hancom), section by section:
  * headings by outline level, list items, tables, text boxes, equations as their script, notes. Omit comments, headers
- * and footers. `skipped` lists damaged sections. If no section can be read, use the preview text of the file.
+ * and footers. `skipped` lists damaged sections. If no section is readable, use the file's preview text.
  */
 export async function readHwp(file: CompoundFile, { sink, images, budget }: Reading): Promise<ReadResult> {
   const header = file.read('FileHeader');
@@ -65,7 +65,7 @@ export async function readHwp(file: CompoundFile, { sink, images, budget }: Read
   return resultOf('hwp', { skipped: [...skipped, ...pictures.skipped] });
 }
 
-/** Unpack a stream; null if it is missing or damaged. @throws ExtractError `too_large` */
+/** Unpack a stream, or return null if it is missing or damaged. @throws ExtractError `too_large` */
 function unpack(stored: Buffer | null, isCompressed: boolean, budget: UnpackBudget): Buffer | null {
   if (stored === null) return null;
   let stream = stored;

@@ -17,9 +17,9 @@ const PICTURE = /^BinData\/[^/]+$/;
 const SECTION = /^Contents\/section(\d+)\.xml$/;
 
 /**
- * Read the text of an OWPML document (KS X 6101), section by section: headings by outline level and list items, both
- * with their numbers, tables, text boxes, equations as their script, footnotes and endnotes. Omit deleted text,
- * comments, headers and footers.
+ * Read the text of an OWPML document (KS X 6101), section by section: numbered headings by outline level and numbered
+ * list items, tables, text boxes, equations as their script, footnotes and endnotes. Omit deleted text, comments,
+ * headers and footers.
  */
 export async function readHwpx(zip: Zip, { sink, images }: Reading): Promise<ReadResult> {
   if (await isEncrypted(zip))
@@ -48,7 +48,7 @@ export async function readHwpx(zip: Zip, { sink, images }: Reading): Promise<Rea
 /** Find the sections in the order of the package's spine, else by number. */
 async function findSections(zip: Zip): Promise<string[]> {
   if (zip.has(PACKAGE)) {
-    // Some writers give paths from the root of the archive, others from the package's folder.
+    // Some writers give paths from the archive's root, others from the package's folder.
     const { spine } = await readPackage(zip, PACKAGE);
     const named = spine.map(({ part }) => (zip.has(part) ? part : part.replace(/^Contents\//, '')));
     const sections = named.filter((part) => SECTION.test(part) && zip.has(part));

@@ -3,7 +3,7 @@ import type { BlockSink, ImageSink, OcrStrategy, PageImage } from '../reader.ts'
 
 const HEADING_LEVEL = 2;
 
-/** Sink that puts the blocks of an attachment under a heading with its name, and marks them with its name. */
+/** Sink that puts an attachment's blocks under a heading with its name, and marks them with the name. */
 export class AttachmentSink implements BlockSink {
   readonly #outer: BlockSink;
   readonly name: string;
@@ -15,12 +15,12 @@ export class AttachmentSink implements BlockSink {
     this.name = name;
   }
 
-  /** True if the whole document may have no more text. */
+  /** True if the document can't take more text. */
   get isFull(): boolean {
     return this.#isFull;
   }
 
-  /** Add the heading unless it was added before. @param page page of the text that follows */
+  /** Add the heading unless already added. @param page page of the text that follows */
   open(page?: number): void {
     if (this.#isOpen) return;
     this.#isOpen = true;
@@ -48,7 +48,7 @@ export class AttachmentSink implements BlockSink {
   }
 }
 
-/** Sink that adds the name of the attachment to its pictures, after the heading with its name. */
+/** Sink that adds the attachment's name to its pictures, after the heading with that name. */
 export class AttachmentImages implements ImageSink {
   readonly strategy: OcrStrategy;
   readonly #outer: ImageSink;

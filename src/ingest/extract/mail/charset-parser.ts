@@ -3,7 +3,7 @@ import { decodeText } from '../decode-text.ts';
 import { openDecoder } from '../encoding/open-decoder.ts';
 import { charsetOfHtml } from '../html-charset.ts';
 
-/** Part of a mail inside the library, which does not publish its type. Tests of mail fail if it changes. */
+/** Mail part within the library, which doesn't publish its type. The mail tests fail if it changes. */
 interface MimeNode {
   readonly state: 'header' | 'body' | 'finished';
   readonly contentType: { readonly parsed: { readonly value: string; readonly params: Record<string, string> } };
@@ -15,21 +15,21 @@ interface Internals {
   collectNode(node: MimeNode, ...more: unknown[]): Promise<void>;
 }
 const DECLARED_BYTES = 256 * 1024;
-/** Length from which the lines of a header are not joined any more. */
+/** Length from which the lines of a header are no longer joined. */
 const HEADER_BYTES_MAX = 64 * 1024;
 const SPACE = 0x20;
 const TAB = 0x09;
 const base = PostalMime.prototype as unknown as Internals;
 
 /**
- * Parser of mail that decodes text and headers as files are decoded. The library knows fewer encodings, and reads text
- * whose charset is missing, unknown or wrong as windows-1252 or UTF-8.
+ * Mail parser that decodes text and headers like files. The library knows fewer encodings, and decodes text with a
+ * missing, unknown or wrong charset as windows-1252 or UTF-8.
  */
 export class CharsetParser extends PostalMime {
-  /** @param charset charset of headers in raw bytes, if it fits; a part of the mail declares it */
+  /** @param charset charset of raw bytes in headers, if they fit, as declared by a part of the mail */
   constructor(options: PostalMimeOptions, charset: string | null) {
     super(options);
-    /** Lines of a header so far. An encoded word may end inside of a character that the next line continues. */
+    /** Lines of a header so far. An encoded word may end within a character that the next line continues. */
     let held: Buffer | null = null;
     const passHeld = async (isFinal: boolean) => {
       const header = held;
@@ -58,8 +58,8 @@ export class CharsetParser extends PostalMime {
 }
 
 /**
- * Find the charset of raw bytes in the headers of a mail: the first declared one that is neither ASCII nor Unicode,
- * else that of the raw bytes of the whole mail, which has more of them than a header.
+ * Find the charset of raw bytes in a mail's headers: the first declared one that is neither ASCII nor Unicode, else
+ * that of the raw bytes of the entire mail, which are more than in a header.
  */
 export function charsetOfMail(bytes: Uint8Array): string | null {
   const sample = Buffer.from(bytes.buffer, bytes.byteOffset, Math.min(bytes.length, DECLARED_BYTES));
@@ -69,7 +69,7 @@ export function charsetOfMail(bytes: Uint8Array): string | null {
   return declared ?? (/[\x80-\xff]/.test(start) ? decodeText(sample).encoding : null);
 }
 
-/** Replace the bytes of a part by UTF-8. An attachment stays as it is. */
+/** Convert the bytes of a part to UTF-8. Leave an attachment unchanged. */
 function decodeBody(node: MimeNode): void {
   const { value, params } = node.contentType.parsed;
   if (!node.content || !/^text\/(?:plain|html|calendar)$/.test(value)) return;
@@ -80,10 +80,10 @@ function decodeBody(node: MimeNode): void {
 }
 
 const ENCODED_WORDS = /=\?([^?\s*]+)(?:\*[^?\s]*)?\?([QB])\?([^?]*)\?=(?:[ \t]+=\?\1(?:\*[^?\s]*)?\?\2\?[^?]*\?=)*/gi;
-// A value in several sections stays as it is, since the first one names the charset of all.
+// Leave a value in several sections unchanged, since the first section names the charset of all.
 const EXTENDED_VALUE = /(\w\*=\s*"?)([\w.:-]+)('[\w-]*')((?:%[0-9a-f]{2}|[^\s;"%])+)/gi;
 
-/** Return a header line in UTF-8: its raw bytes, its encoded words (RFC 2047) and extended values (RFC 2231). */
+/** Convert a header line to UTF-8: its raw bytes, encoded words (RFC 2047) and extended values (RFC 2231). */
 function headerInUtf8(line: Uint8Array, charset: string | null): Uint8Array {
   const { text } = decodeText(line, charset);
   const plain = text
@@ -95,7 +95,7 @@ function headerInUtf8(line: Uint8Array, charset: string | null): Uint8Array {
   return Uint8Array.from(Buffer.from(plain));
 }
 
-/** Join the bytes of consecutive words, since a character may be divided between two, and encode them in UTF-8. */
+/** Join the bytes of adjacent words, since a character may be split between two, and convert them to UTF-8. */
 function encodedInUtf8(words: string, charset: string): string {
   const bytes = [...words.matchAll(/\?([QB])\?([^?]*)\?=/gi)].map(([, kind, data = '']) =>
     /b/i.test(kind ?? '') ? Buffer.from(data, 'base64') : quotedBytes(data),
@@ -104,7 +104,7 @@ function encodedInUtf8(words: string, charset: string): string {
   return decoded === null ? words : `=?utf-8?B?${Buffer.from(decoded).toString('base64')}?=`;
 }
 
-/** Decode bytes in a declared charset or, if it is unknown or wrong, in a guessed one; null if they stay broken. */
+/** Decode bytes in a declared charset or, if it is unknown or wrong, in a guessed one; null if still invalid. */
 function decodeStrictly(bytes: Uint8Array, charset: string): string | null {
   const declared = openDecoder(charset)?.decode(bytes);
   const text = declared === undefined || declared.includes('\ufffd') ? decodeText(bytes, charset).text : declared;

@@ -6,17 +6,17 @@ import { type Reading, type ReadResult, resultOf, type SkippedPart } from '../re
 import { AttachmentImages, AttachmentSink } from './attachment-sink.ts';
 import { CharsetParser, charsetOfMail } from './charset-parser.ts';
 
-/** Maximum depth of attached mails to read. For deeper attachments, only the name is added. */
+/** Maximum depth of attached mails to read. Of deeper attachments, only the name is added. */
 const DEPTH_MAX = 3;
 const ATTACHMENTS_MAX = 500;
 const PARTS_DEPTH_MAX = 50;
 
-/** Document inside another one. */
+/** Document within another one. */
 export interface ContainedDocument {
   readonly bytes: Uint8Array;
   readonly fileName: string;
   readonly contentType: string;
-  /** Depth from 1; an attachment of the mail itself has depth 1. */
+  /** Depth from 1: that of the mail's own attachments. */
   readonly depth: number;
 }
 
@@ -24,9 +24,9 @@ export type ReadContained = (document: ContainedDocument, reading: Reading) => P
 
 /**
  * Read the text of a mail (RFC 5322, MIME): its subject as a heading, sender, recipients and date, the body (HTML if
- * there is one), and every attachment as a section with its name as heading. The reader of its format reads each
- * attachment. An attachment that cannot be read is named in the text and in `skipped`. Pictures that the body shows
- * are read only with the strategy `always`.
+ * there is one), and every attachment as a section under its name. Each attachment is read by its format's reader. An
+ * unreadable attachment is named in the text and in `skipped`. Pictures shown in the body are read only with the
+ * strategy `always`.
  * @param depth 0 for the mail itself, 1 for a mail attached to it
  */
 export async function readMail(
@@ -64,7 +64,7 @@ export async function readMail(
 // The process that reads documents has no access to `platform/printable.ts`.
 const UNPRINTABLE = /[\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}]+/gu;
 
-/** Return a one-line name that can be stored and that looks like what it holds. */
+/** Return a one-line name that can be stored and isn't visually misleading. */
 function cleanName(name: string): string {
   return name.toWellFormed().replace(UNPRINTABLE, ' ').trim();
 }
@@ -95,12 +95,12 @@ async function readAttachment(
     const pages: SkippedPart[] = failedPages.map((page) => ({ name: `page ${page}`, category: 'corrupt' }));
     return [...pages, ...skipped].map((part) => ({ ...part, name: `${name} / ${part.name}` }));
   } catch (error) {
-    // An unreadable attachment must not prevent the others from being read, unless it used up a limit.
+    // An unreadable attachment must not prevent reading the others, unless it has used up a limit.
     if (!(error instanceof ExtractError) || sink.isFull) throw error;
     if (!isPartCategory(error.category)) throw error;
     return [{ name, category: error.category }];
   } finally {
-    // Searches can then find the attachment at least by its name.
+    // Make the attachment at least searchable by name.
     sink.open();
   }
 }
@@ -118,7 +118,7 @@ async function parse(bytes: Uint8Array): Promise<Email> {
   }
 }
 
-/** Return true for a mail encrypted by S/MIME (RFC 8551) or PGP (RFC 3156). Only its envelope can be read. */
+/** Return true for a mail encrypted with S/MIME (RFC 8551) or PGP (RFC 3156). Only its envelope is readable. */
 function isEncrypted({ headers }: Email): boolean {
   const type = headers.find(({ key }) => key === 'content-type')?.value ?? '';
   return /^\s*multipart\/encrypted\b/i.test(type) || /^\s*application\/(x-)?pkcs7-mime\b.*enveloped-data/is.test(type);

@@ -4,7 +4,7 @@ import type { BlockDraft } from '../blocks.ts';
 import { RowTable } from '../row-table.ts';
 import { showNumber } from './xlsx-formats.ts';
 
-/** Series of a chart: its name, and texts by the number of the point. */
+/** Series of a chart: its name, and its texts by point number. */
 interface Series {
   readonly name: string[];
   readonly categories: Map<number, string>;
@@ -16,8 +16,8 @@ const CATEGORIES: ReadonlySet<string> = new Set(['c:cat', 'c:xVal']);
 const VALUES: ReadonlySet<string> = new Set(['c:val', 'c:yVal']);
 
 /**
- * Read a chart (ISO/IEC 29500-1, 21.2) from the values that the file keeps of its source: its titles as a paragraph,
- * and a table with a row for each category and a column for each series.
+ * Read a chart (ISO/IEC 29500-1, 21.2) from the source values that the file caches: its titles as a paragraph, and a
+ * table with a row per category and a column per series.
  */
 export async function readChart(zip: Zip, part: string): Promise<BlockDraft[]> {
   const chart = new Chart();
@@ -30,7 +30,7 @@ class Chart implements XmlHandler {
   readonly #series: Series[] = [];
   #current: Series | null = null;
   #title: string[] | null = null;
-  /** Target of the texts of points: the name, the categories or the values of the current series. */
+  /** Target of the points' texts: the name, the categories or the values of the current series. */
   #target: string[] | Map<number, string> | null = null;
   #point = 0;
   #points = 0;
@@ -67,7 +67,7 @@ class Chart implements XmlHandler {
   blocks(): BlockDraft[] {
     const blocks: BlockDraft[] = [];
     if (this.#titles.length > 0) blocks.push({ kind: 'paragraph', text: this.#titles.join('\n') });
-    // Series mostly share their categories. One with its own begins a new table.
+    // Most series share their categories. One with its own starts a new table.
     let shared: Series[] = [];
     for (const series of this.#series) {
       if (shared[0] !== undefined && !hasSameCategories(shared[0], series)) {
@@ -92,7 +92,7 @@ class Chart implements XmlHandler {
       return;
     }
     const shown = showNumber(text, this.#pattern);
-    // Categories of several levels name the inner one first.
+    // Multi-level categories name the inner one first.
     const inner = this.#target.get(this.#point);
     this.#target.set(this.#point, inner === undefined ? shown : `${shown} ${inner}`);
   }

@@ -17,13 +17,13 @@ interface Paragraph {
 export interface DocxParts {
   readonly styles: ReadonlyMap<string, ParagraphStyle>;
   readonly numbering: DocxNumbering | null;
-  /** Paragraphs by `footnote 1`, `endnote 1`. */
+  /** Paragraphs by note: `footnote 1`, `endnote 1`. */
   readonly notes: ReadonlyMap<string, readonly string[]>;
-  /** Blocks of charts and diagrams by the id of their relationship. */
+  /** Blocks of charts and diagrams by relationship id. */
   readonly drawings: ReadonlyMap<string, readonly BlockDraft[]>;
 }
 
-/** Former states of tracked changes, moved and deleted text, fallback forms of drawings, readings of ruby. */
+/** Former states of tracked changes, moved and deleted text, fallback drawings, ruby readings. */
 const SKIPPED: ReadonlySet<string> = new Set(
   (
     'mc:Fallback w:moveFrom w:del w:pPrChange w:rPrChange w:sectPrChange w:tblPrChange w:tcPrChange w:trPrChange ' +
@@ -32,17 +32,17 @@ const SKIPPED: ReadonlySet<string> = new Set(
 );
 const HEADING_CHARS_MAX = 1_000;
 
-/** Converts the elements of a WordprocessingML story (ISO/IEC 29500-1, 17.3) to blocks. */
+/** Converter of the elements of a WordprocessingML story (ISO/IEC 29500-1, 17.3) to blocks. */
 export class DocxBody implements XmlHandler {
   readonly #writer: BlockWriter;
   readonly #parts: DocxParts;
-  /** Open paragraphs: a text box contains paragraphs inside a run of another one. */
+  /** Open paragraphs: a text box contains paragraphs within a run of another one. */
   readonly #paragraphs: Paragraph[] = [];
   #skipDepth = 0;
   #runDepth = 0;
   #isHidden = false;
   #isText = false;
-  /** True once a title was read; later headings are one level below it. */
+  /** True once a title has been read; later headings are one level below it. */
   #hasTitle = false;
   #pendingNotes: string[] = [];
 

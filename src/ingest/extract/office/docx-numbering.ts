@@ -6,9 +6,9 @@ interface Level {
   start: number;
   /** Value of `w:numFmt`, such as `decimal`, `bullet` or `ganada`. */
   format: string;
-  /** Pattern such as `%1.%2`, where `%1` is the number of the first level. */
+  /** Pattern such as `%1.%2`, where `%1` is the number at the first level. */
   text: string;
-  /** True if all numbers of the label are written in digits. */
+  /** True if all numbers in the label are written as digits. */
   isLegal: boolean;
 }
 
@@ -19,7 +19,7 @@ interface List {
 
 const LEVELS_MAX = 9;
 
-/** Counter of the numbers of list items and headings. The file does not store them (ISO/IEC 29500-1, 17.9). */
+/** Counter of list item and heading numbers, which the file doesn't store (ISO/IEC 29500-1, 17.9). */
 export class DocxNumbering {
   readonly #levels = new Map<string, Level[]>();
   readonly #lists = new Map<string, List>();
@@ -32,9 +32,7 @@ export class DocxNumbering {
     return numbering;
   }
 
-  /**
-   * Count the next item of a list and return its label, such as `- `, `3. ` or `1.2 `; null if the list does not exist.
-   */
+  /** Count a list's next item and return its label, such as `- `, `3. ` or `1.2 `; null if the list doesn't exist. */
   labelOf(numId: string, level: number): string | null {
     const list = this.#lists.get(numId);
     const levels = this.#levels.get(list?.abstractId ?? '');
@@ -73,7 +71,7 @@ export class DocxNumbering {
           level = null;
           list = null;
           overridden = 0;
-          // Completed by `w:abstractNumId`, its first child.
+          // Completed by its first child, `w:abstractNumId`.
           list = { abstractId: '', startOverrides: new Map() };
           this.#lists.set(attributes['w:numId'] ?? '', list);
         } else if (name === 'w:abstractNumId' && list !== null) {

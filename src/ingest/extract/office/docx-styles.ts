@@ -2,15 +2,15 @@ import { parseXml, type XmlAttributes } from '../archive/xml.ts';
 import type { Zip } from '../archive/zip.ts';
 import { isCodeStyle } from '../code-style.ts';
 
-/** Role that a paragraph style gives its paragraphs in the document. */
+/** Role of the paragraphs with a style. */
 export interface ParagraphStyle {
   /** Level from 1. */
   readonly headingLevel: number | null;
   readonly isTitle: boolean;
   readonly isCode: boolean;
-  /** True for lines of a table of contents. */
+  /** True for lines in a table of contents. */
   readonly isIndex: boolean;
-  /** List to which paragraphs of the style belong; null if the style names none. */
+  /** List that paragraphs of the style belong to; null if none. */
   readonly numId: string | null;
   readonly listLevel: number | null;
 }
@@ -55,13 +55,13 @@ function takeProperty(style: RawStyle, name: string, attributes: XmlAttributes):
   else if (name === 'w:ilvl') style.listLevel = Number(value);
 }
 
-/** Parse an outline level, 0..8; null for 9, which is body text. */
+/** Parse an outline level, 0..8. Return null for 9, which is body text. */
 export function outlineLevelOf(value: string): number | null {
   const level = Number(value);
   return Number.isInteger(level) && level >= 0 && level <= 8 ? level : null;
 }
 
-/** Resolve a style. It inherits the properties that it does not set from the style that it is based on. */
+/** Resolve a style, which inherits unset properties from the style that it is based on. */
 function resolve(raw: ReadonlyMap<string, RawStyle>, id: string): ParagraphStyle {
   let headingLevel: number | null = null;
   let isTitle = false;

@@ -9,7 +9,7 @@ export function partsOf(zip: Zip, relationships: readonly Relationship[], wanted
   return relationships.filter(({ type, target }) => type === wanted && zip.has(target)).map(({ target }) => target);
 }
 
-/** Read the shapes, text boxes, diagrams and charts over the cells of a sheet. */
+/** Read the shapes, text boxes, diagrams and charts above the cells of a sheet. */
 export async function readDrawing(zip: Zip, part: string): Promise<BlockDraft[]> {
   const blocks: BlockDraft[] = [];
   await parseXml(
@@ -22,7 +22,7 @@ export async function readDrawing(zip: Zip, part: string): Promise<BlockDraft[]>
   return blocks;
 }
 
-/** Read the text of the points of a diagram, which the drawing itself does not contain. */
+/** Read the text of a diagram's points, which the drawing itself doesn't contain. */
 export async function readDiagram(zip: Zip, part: string): Promise<BlockDraft[]> {
   const blocks: BlockDraft[] = [];
   await parseXml(
@@ -32,7 +32,7 @@ export async function readDiagram(zip: Zip, part: string): Promise<BlockDraft[]>
   return blocks;
 }
 
-/** Create a handler that passes on each filled paragraph of DrawingML. */
+/** Create a handler that passes on each non-empty DrawingML paragraph. */
 function paragraphs(add: (text: string) => void): XmlHandler {
   let text: string[] = [];
   let isText = false;

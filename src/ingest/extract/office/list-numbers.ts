@@ -30,14 +30,14 @@ const ROMAN: ReadonlyArray<readonly [number, string]> = [
 ];
 
 /**
- * Format the number of a list item for display.
- * @param format format of WordprocessingML (ISO/IEC 29500-1, 17.18.59); an unknown one is written in digits
+ * Format a list item's number for display.
+ * @param format WordprocessingML format (ISO/IEC 29500-1, 17.18.59); an unknown one is written in digits
  */
 export function formatNumber(value: number, format: string): string {
   const letters = LETTERS[format];
   if (letters !== undefined && value >= 1) {
     const letter = letters[(value - 1) % letters.length] as string;
-    // After the last letter, letters are doubled. Other signs have no continuation, so digits follow.
+    // After the last letter, letters are doubled. Other symbols don't continue, so digits follow.
     const times = Math.ceil(value / letters.length);
     if (times === 1) return letter;
     return /Letter$/.test(format) && times <= 10 ? letter.repeat(times) : String(value);

@@ -17,14 +17,14 @@ interface List {
   next: number;
 }
 
-/** Listener for the slides of a presentation, which divide the blocks. */
+/** Listener for the slides of a presentation, which separate its blocks. */
 export interface SlideListener {
   openSlide(): void;
   openNotes(): void;
   closeSlide(): void;
 }
 
-/** Former states, comments, generated text (indexes), and declarations of variables. */
+/** Former states, comments, generated text (indexes), and variable declarations. */
 const SKIPPED: ReadonlySet<string> = new Set(
   (
     'office:binary-data text:tracked-changes office:annotation text:table-of-content text:illustration-index text:table-index ' +
@@ -37,31 +37,31 @@ const SKIPPED: ReadonlySet<string> = new Set(
 const REPEATED_FRAMES: ReadonlySet<string> = new Set(['page-number', 'date-time', 'header', 'footer']);
 const SPACES_MAX = 100;
 
-/** Converts the body of an OpenDocument text or presentation to blocks. */
+/** Converter of the body of an OpenDocument text or presentation to blocks. */
 export class OdfBody implements XmlHandler {
   readonly #writer: BlockWriter;
   readonly #styles: OdfStyles;
   readonly #slides: SlideListener | null;
   readonly #paragraphs: Paragraph[] = [];
   readonly #lists: List[] = [];
-  /** Number of the next item of a list, by level and style. */
+  /** Number of the next list item, by level and style. */
   readonly #lastNumbers = new Map<string, number>();
   #bullet: string | null = null;
   #skipDepth = 0;
   #isBody = false;
   #noteDepth = 0;
   #notes: string[] = [];
-  /** True once a title was read; later headings are one level below it. */
+  /** True once a title has been read; later headings are one level below it. */
   #hasTitle = false;
-  /** Lines of the title of a slide while its frame is open; null otherwise. */
+  /** Lines of a slide's title while its frame is open; otherwise null. */
   #slideTitle: string[] | null = null;
 
   readonly #charts: OdfCharts;
   readonly #onPicture: (name: string) => void;
-  /** Blocks of charts that follow the open paragraph. */
+  /** Blocks of charts to add after the open paragraph. */
   #pendingCharts: BlockDraft[] = [];
 
-  /** @param slides null in a text document @param onPicture called with the entry of each picture */
+  /** @param slides null in a text document @param onPicture called with each picture's entry */
   constructor(
     writer: BlockWriter,
     parts: { styles: OdfStyles; charts: OdfCharts },
@@ -174,7 +174,7 @@ export class OdfBody implements XmlHandler {
   }
 
   text(text: string): void {
-    // A sequence of blanks counts as one (part 3 of the standard, 6.1.2).
+    // Consecutive blanks count as one (part 3 of the standard, 6.1.2).
     if (this.#skipDepth === 0) this.#put(text.replace(/\s+/g, ' '));
   }
 
@@ -183,7 +183,7 @@ export class OdfBody implements XmlHandler {
   }
 
   /**
-   * Open a list. It has its own style or that of the enclosing list, and may continue the numbers of an earlier list.
+   * Open a list. It has its own style or that of the enclosing list, and may continue the numbering of an earlier list.
    */
   #openList(attributes: XmlAttributes): void {
     const style = attributes['text:style-name'] ?? this.#lists.at(-1)?.style ?? '';

@@ -3,13 +3,13 @@ import type { Zip } from '../archive/zip.ts';
 import type { BlockDraft } from '../blocks.ts';
 import { RowTable } from '../row-table.ts';
 
-/** Blocks of the charts of a document by the reference that its content has, such as `./Object 1`. */
+/** Blocks of a document's charts, by their reference in its content, such as `./Object 1`. */
 export type OdfCharts = ReadonlyMap<string, readonly BlockDraft[]>;
 
 const OBJECT = /^(.+)\/content\.xml$/;
 const TITLES: ReadonlySet<string> = new Set(['chart:title', 'chart:subtitle']);
 
-/** Read the charts of a document, each from the table that it keeps: its titles as a paragraph, then the table. */
+/** Read the charts of a document, each from its own table: its titles as a paragraph, then the table. */
 export async function readOdfCharts(zip: Zip): Promise<OdfCharts> {
   const charts = new Map<string, BlockDraft[]>();
   for (const name of zip.names()) {

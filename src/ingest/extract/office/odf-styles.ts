@@ -1,7 +1,7 @@
 import type { XmlAttributes, XmlHandler } from '../archive/xml.ts';
 
 const CHAIN_MAX = 32;
-/** WordprocessingML names of the number formats of OpenDocument. */
+/** WordprocessingML names of OpenDocument number formats. */
 const NUMBER_FORMATS: Readonly<Record<string, string>> = {
   a: 'lowerLetter',
   A: 'upperLetter',
@@ -10,7 +10,7 @@ const NUMBER_FORMATS: Readonly<Record<string, string>> = {
   '가, 나, 다, ...': 'ganada',
 };
 
-/** Numbering of a level of a list. */
+/** Numbering of a list level. */
 export interface NumberedLevel {
   readonly start: number;
   readonly format: string;
@@ -18,10 +18,10 @@ export interface NumberedLevel {
   readonly suffix: string;
 }
 
-/** Styles of paragraphs and lists by name, both common and automatic ones. */
+/** Paragraph and list styles by name, both common and automatic. */
 export class OdfStyles implements XmlHandler {
   readonly #parents = new Map<string, string>();
-  /** Numbered levels, from 1, of list styles. The other levels have a bullet. */
+  /** Numbered levels of list styles, from 1. All other levels have a bullet. */
   readonly #numbered = new Map<string, Map<number, NumberedLevel>>();
   #list: Map<number, NumberedLevel> | null = null;
 
@@ -43,7 +43,7 @@ export class OdfStyles implements XmlHandler {
     }
   }
 
-  /** Return the numbering of a level; null if it has a bullet. */
+  /** Return the numbering of a level, or null if it has a bullet. */
   numberedLevel(listStyle: string, level: number): NumberedLevel | null {
     return this.#numbered.get(listStyle)?.get(level) ?? null;
   }

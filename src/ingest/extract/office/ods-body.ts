@@ -9,13 +9,13 @@ import { showNumber } from './xlsx-formats.ts';
 const SKIPPED: ReadonlySet<string> = new Set(
   'office:binary-data office:annotation table:tracked-changes table:content-validations office:forms'.split(' '),
 );
-/** Maximum repetition of a filled row or cell. A file may ask for millions. */
+/** Maximum repetition of a non-empty row or cell. A file may ask for millions. */
 const REPEAT_MAX = 1_000;
-/** Maximum number of empty cells to show between two filled ones. */
+/** Maximum number of empty cells to show between two non-empty ones. */
 const GAP_MAX = 16;
 const EXPONENT = /^-?\d(?:[.,]\d+)?E\+?\d+$/;
 
-/** Converts the body of an OpenDocument spreadsheet to blocks. Its cells contain the text that they display. */
+/** Converter of the body of an OpenDocument spreadsheet to blocks. Its cells contain the displayed text. */
 export class OdsBody implements XmlHandler {
   readonly #add: (block: BlockDraft) => void;
   readonly #sheetsMax: number;
@@ -28,14 +28,14 @@ export class OdsBody implements XmlHandler {
   #rowRepeat = 1;
   #cell: string[] = [];
   #cellRepeat = 1;
-  /** Number of the cell as the file holds it. */
+  /** Number of the cell as stored in the file. */
   #number = '';
   #gap = 0;
   #isText = false;
 
   readonly #charts: OdfCharts;
   readonly #onPicture: (name: string, place: PicturePlace) => void;
-  /** Depth inside the shapes of a sheet, and what stands over its cells. */
+  /** Depth within a sheet's shapes, and the text above its cells. */
   #shapesDepth = 0;
   #over: BlockDraft[] = [];
 
@@ -155,7 +155,7 @@ export class OdsBody implements XmlHandler {
 
   #closeCell(): void {
     const shown = this.#cell.join('').replace(/\s+/g, ' ').trim();
-    // Digits behind an exponent are lost in what a cell shows, but not in its value.
+    // Display with an exponent drops digits that the cell's value still has.
     const text = EXPONENT.test(shown) ? showNumber(this.#number, 'General') : shown;
     if (text === '') {
       this.#gap += this.#cellRepeat;

@@ -2,18 +2,18 @@ import { entryName } from '../archive/package-parts.ts';
 import { parseXml, type XmlAttributes } from '../archive/xml.ts';
 import type { Zip } from '../archive/zip.ts';
 
-/** File in the reading order of a publication. */
+/** File in a publication's reading order. */
 export interface SpineItem {
   readonly part: string;
   readonly mediaType: string;
-  /** True for the page that lists the contents. */
+  /** True for the page with the table of contents. */
   readonly isContents: boolean;
 }
 
 export interface Publication {
   readonly title: string | null;
   readonly spine: SpineItem[];
-  /** Name of the archive entry of the table of contents. */
+  /** Archive entry of the table of contents. */
   readonly contents: string | null;
 }
 

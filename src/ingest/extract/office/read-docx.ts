@@ -12,9 +12,9 @@ import { partsOf, readDiagram } from './drawings.ts';
 import { PackagePictures, PICTURE_BYTES_MAX } from './package-pictures.ts';
 
 /**
- * Read the text of a WordprocessingML document: headings by style or outline level, numbered as Word shows them, list
- * items, tables, listings by style, text boxes, charts and diagrams, and footnotes and endnotes after the paragraph
- * that refers to them. Omit deleted and hidden text, comments, headers and footers, and tables of contents.
+ * Read the text of a WordprocessingML document: headings by style or outline level, numbered as in Word, list items,
+ * tables, listings by style, text boxes, charts and diagrams, and footnotes and endnotes after the paragraph that
+ * refers to them. Omit deleted and hidden text, comments, headers and footers, and tables of contents.
  */
 export async function readDocx(zip: Zip, mainPart: string, { sink, images }: Reading): Promise<ReadResult> {
   const relationships = await readRelationships(zip, mainPart);
@@ -45,7 +45,7 @@ export async function readDocx(zip: Zip, mainPart: string, { sink, images }: Rea
   return resultOf('docx', { skipped: pictures.skipped });
 }
 
-/** Read the paragraphs of notes by kind and id. */
+/** Read the paragraphs of notes, by kind and id. */
 async function readNotes(zip: Zip, part: string | null, kind: string): Promise<Map<string, string[]>> {
   const notes = new Map<string, string[]>();
   if (part === null || !zip.has(part)) return notes;

@@ -9,20 +9,19 @@ import { type Reading, type ReadResult, resultOf } from '../reader.ts';
 import { readPackage } from './opf.ts';
 import { PackagePictures, PICTURE_BYTES_MAX } from './package-pictures.ts';
 
-/** Algorithms of font obfuscation, which a book without encryption may use. */
+/** Algorithms of font obfuscation, which even an unencrypted book may use. */
 const OBFUSCATION: ReadonlySet<string> = new Set([
   'http://www.idpf.org/2008/embedding',
   'http://ns.adobe.com/pdf/enc#RC',
 ]);
 
-/** Types of chapters: pages, and drawings that show a page. */
+/** Media types of chapters: pages, and drawings of a page. */
 const PAGE = /html|^text\/x-oeb|^image\/svg/;
 
 /**
- * Read the text of an EPUB book, chapter by chapter in the order of its spine: the title as the first heading, the
- * headings of the chapters below it. A chapter without a heading takes its entry of the table of contents as heading.
- * A chapter that the spine lists again is read once. Pictures of a chapter without text are recognised, and so are
- * chapters that are pictures themselves.
+ * Read the text of an EPUB book, chapter by chapter in spine order: the title as the first heading, with the chapters'
+ * headings below it. A chapter without a heading gets its entry in the table of contents. A chapter that the spine
+ * repeats is read once. Recognise the pictures of chapters without text, and chapters that are pictures themselves.
  */
 export async function readEpub(zip: Zip, reading: Reading): Promise<ReadResult> {
   const { sink, images, htmlBytesMax } = reading;
@@ -79,7 +78,7 @@ async function findPackage(zip: Zip): Promise<string> {
   return found;
 }
 
-/** Read the names of entries that cannot be read without a key. */
+/** Read the names of entries that can't be read without a key. */
 async function readEncrypted(zip: Zip): Promise<Set<string>> {
   const entries = new Set<string>();
   if (!zip.has('META-INF/encryption.xml')) return entries;
@@ -94,7 +93,7 @@ async function readEncrypted(zip: Zip): Promise<Set<string>> {
   return entries;
 }
 
-/** Read the label of each file from the table of contents (EPUB 2: `toc.ncx`). */
+/** Read each file's label from the table of contents (EPUB 2: `toc.ncx`). */
 async function readLabels(zip: Zip, part: string | null, bytesMax: number): Promise<Map<string, string>> {
   const labels = new Map<string, string>();
   if (part === null || !zip.has(part)) return labels;

@@ -31,7 +31,7 @@ export async function readOdf(zip: Zip, format: 'odt' | 'ods' | 'odp', reading: 
 }
 
 /**
- * Read an OpenDocument file that is one XML file: `.fodt`, `.fods` or `.fodp`.
+ * Read an OpenDocument document that is a single XML file: `.fodt`, `.fods` or `.fodp`.
  * @throws ExtractError `unsupported_type` for drawings and other kinds, `corrupt`
  */
 export async function readFlatOdf(bytes: Uint8Array, reading: Reading): Promise<ReadResult> {
@@ -63,9 +63,9 @@ async function* slicesOf(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
 interface ContentParts {
   readonly styles: OdfStyles;
   readonly charts: OdfCharts;
-  /** Pictures of the content, which are collected. */
+  /** Pictures collected from the content. */
   readonly found: FoundPicture[];
-  /** Pages with text, which are collected; undefined stands for a document without pages. */
+  /** Collected pages with text; undefined stands for a document without pages. */
   readonly textPages: Set<number | undefined>;
 }
 
@@ -74,7 +74,7 @@ interface FoundPicture {
   readonly place: PicturePlace;
 }
 
-/** Have pictures recognised after the text, each slide and sheet under a heading of its own. */
+/** Recognise pictures after the text, under a heading for each slide or sheet. */
 async function takePictures(
   zip: Zip,
   found: readonly FoundPicture[],
@@ -123,7 +123,7 @@ async function readContent(
   return resultOf(format, { pages: slides?.count ?? null });
 }
 
-/** Combine the handlers of styles and body, since one file holds the automatic styles before the body. */
+/** Combine the style and body handlers, since one file has the automatic styles before the body. */
 function withStyles(styles: OdfStyles, body: OdfBody): XmlHandler {
   return {
     open(name, attributes) {
@@ -135,7 +135,7 @@ function withStyles(styles: OdfStyles, body: OdfBody): XmlHandler {
   };
 }
 
-/** Collector of the blocks of a presentation, slide by slide. */
+/** Collector of a presentation's blocks, slide by slide. */
 class Slides implements SlideListener {
   readonly #add: (block: BlockDraft) => void;
   readonly #slidesMax: number;
@@ -188,7 +188,7 @@ class Slides implements SlideListener {
   }
 }
 
-/** Return true if the manifest names encrypted entries (part 2 of the standard, 3.4). */
+/** Return true if the manifest lists encrypted entries (part 2 of the standard, 3.4). */
 async function isEncrypted(zip: Zip): Promise<boolean> {
   if (!zip.has('META-INF/manifest.xml')) return false;
   let found = false;

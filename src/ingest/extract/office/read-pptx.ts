@@ -12,8 +12,8 @@ import { arrangeSlide, slideHeading } from './slide-blocks.ts';
 import { SlideBody } from './slide-body.ts';
 
 /**
- * Read the text of a PresentationML document, slide by slide in the order of the show: the title as a heading, then the
- * shapes in their order, tables, diagrams, charts, and the speaker's notes. The page is the number of the slide.
+ * Read the text of a PresentationML document, slide by slide in presentation order: the title as a heading, then the
+ * shapes in order, tables, diagrams, charts, and the speaker's notes. The page is the slide number.
  */
 export async function readPptx(zip: Zip, mainPart: string, reading: Reading): Promise<ReadResult> {
   const slides = await slidesInOrder(zip, mainPart);
@@ -33,7 +33,7 @@ export async function readPptx(zip: Zip, mainPart: string, reading: Reading): Pr
       const images = pictures.wants(blocks.length > 0)
         ? partsOf(zip, await readRelationships(zip, slide), 'image')
         : [];
-      // The text of pictures must not stand under the title of another slide.
+      // Picture text must not appear under another slide's title.
       if (blocks.length === 0 && images.length > 0) reading.sink.add(slideHeading(number));
       for (const block of blocks) reading.sink.add(block);
       for (const image of images)

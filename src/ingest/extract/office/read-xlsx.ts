@@ -15,9 +15,9 @@ interface Sheet {
 }
 
 /**
- * Read the text of a SpreadsheetML workbook, sheet by sheet: the name of the sheet as a heading and its filled areas
- * as tables, then its text boxes, shapes and charts. Read cells as they are displayed, except for whole numbers that
- * are displayed with an exponent, and formulas by the value that was saved. The page is the number of the sheet.
+ * Read the text of a SpreadsheetML workbook, sheet by sheet: the sheet's name as a heading and its non-empty areas as
+ * tables, then its text boxes, shapes and charts. Read cells as displayed, except for integers displayed with an
+ * exponent, and formulas by their saved value. The page is the sheet number.
  */
 export async function readXlsx(zip: Zip, mainPart: string, { sink, images, pagesMax }: Reading): Promise<ReadResult> {
   const relationships = await readRelationships(zip, mainPart);
@@ -54,7 +54,7 @@ async function readWorkbook(
   part: string,
   relationships: readonly Relationship[],
 ): Promise<{ sheets: Sheet[]; is1904: boolean }> {
-  // Sheets of macros have no text.
+  // Macro sheets have no text.
   const worksheets = new Map(
     relationships.filter(({ type }) => /^(?:work|chart)sheet$/.test(type)).map(({ id, target }) => [id, target]),
   );
@@ -74,7 +74,7 @@ function isTrue(attributes: XmlAttributes, name: string): boolean {
   return /^(1|true)$/.test(attributes[name] ?? '');
 }
 
-/** Read the shared strings in order, without the readings of ideographs (`rPh`). */
+/** Read the shared strings in order, without phonetic readings (`rPh`). */
 async function readSharedStrings(zip: Zip, part: string | null): Promise<string[]> {
   const strings: string[] = [];
   if (part === null || !zip.has(part)) return strings;

@@ -2,8 +2,7 @@ import type { BlockDraft } from '../blocks.ts';
 import { RowTable } from '../row-table.ts';
 
 /**
- * Builder of the blocks of one sheet: its name as a heading once it has a cell, and a table for every sequence of
- * filled rows.
+ * Builder of a sheet's blocks: its name as a heading once it has a cell, and a table for every run of non-empty rows.
  */
 export class SheetRows {
   readonly place: { readonly page: number; readonly sheet: string };
@@ -28,19 +27,19 @@ export class SheetRows {
     this.#table.addRow(cells);
   }
 
-  /** Add text that stands over the cells, after the tables so far. */
+  /** Add text from above the cells, after the tables so far. */
   addBlock(block: BlockDraft): void {
     this.endTable();
     this.addName();
     this.#add(block);
   }
 
-  /** True once anything was added. */
+  /** True once anything has been added. */
   get hasText(): boolean {
     return this.#hasName;
   }
 
-  /** Add the name of the sheet as a heading, once. */
+  /** Add the sheet's name as a heading, once. */
   addName(): void {
     if (!this.#hasName) this.#add({ kind: 'heading', level: 1, text: this.#name });
     this.#hasName = true;

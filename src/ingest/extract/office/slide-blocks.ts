@@ -5,8 +5,8 @@ export function slideHeading(number: number): BlockDraft {
 }
 
 /**
- * Arrange the blocks of one slide: its title first, then the others, then the speaker's notes. Each slide opens its
- * own section; otherwise its text would appear under the title of another slide.
+ * Arrange the blocks of a slide: its title, then the rest, then the speaker's notes. Each slide starts its own section;
+ * otherwise its text would appear under another slide's title.
  * @param number from 1
  */
 export function arrangeSlide(

@@ -9,16 +9,16 @@ interface Paragraph {
   readonly text: string[];
   /** Level from 0. */
   level: number;
-  /** True if it has a bullet; null if the placeholder decides. */
+  /** True for a bullet; null if the placeholder decides. */
   bullet: boolean | null;
 }
 
-/** Converts the shapes of a slide, or of its notes, to blocks (ISO/IEC 29500-1, 19.3 and 21.1.2). */
+/** Converter of the shapes of a slide, or of its notes, to blocks (ISO/IEC 29500-1, 19.3 and 21.1.2). */
 export class SlideBody implements XmlHandler {
   readonly #writer: BlockWriter;
   readonly #kind: 'slide' | 'notes';
   #skipDepth = 0;
-  /** Type of the placeholder that the shape fills; null if there is none. */
+  /** Type of the placeholder filled by the shape; null if none. */
   #placeholder: string | null = null;
   #paragraph: Paragraph | null = null;
   #title: string[] = [];
@@ -109,7 +109,7 @@ export class SlideBody implements XmlHandler {
     else this.#writer.add(asBlock(paragraph, text, placeholder === 'body' || placeholder === 'obj'));
   }
 
-  /** Add a note. The notes page also shows the slide again, which is skipped. */
+  /** Add a note. The notes page also repeats the slide, which is skipped. */
   #addNote(placeholder: string | null, text: string): void {
     if (placeholder === 'body') this.#writer.add({ kind: 'paragraph', text });
   }

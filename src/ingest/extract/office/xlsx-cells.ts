@@ -2,10 +2,10 @@ import type { XmlAttributes, XmlHandler } from '../archive/xml.ts';
 import type { SheetRows } from './sheet-rows.ts';
 import type { CellFormats } from './xlsx-formats.ts';
 
-/** Maximum number of empty cells to show between two filled ones. */
+/** Maximum number of empty cells to show between two non-empty ones. */
 const GAP_MAX = 16;
 
-/** Converts the cells of a worksheet (ISO/IEC 29500-1, 18.3.1) to rows of text. */
+/** Converter of the cells of a worksheet (ISO/IEC 29500-1, 18.3.1) to rows of text. */
 export class SheetCells implements XmlHandler {
   readonly #rows: SheetRows;
   readonly #strings: readonly string[];
@@ -13,7 +13,7 @@ export class SheetCells implements XmlHandler {
   #row = 0;
   #cells: string[] = [];
   #column = 0;
-  /** Column of the last cell with text. */
+  /** Column of the last non-empty cell. */
   #filledColumn = 0;
   #type = 'n';
   #style = 0;
@@ -99,13 +99,13 @@ export class SheetCells implements XmlHandler {
       case 'n':
         return this.#formats.show(value, this.#style);
       default:
-        // The value is a displayed error or a date in ISO 8601.
+        // The value is a displayed error or an ISO 8601 date.
         return value;
     }
   }
 }
 
-/** Replace the escapes of characters that XML cannot hold, such as `_x000D_` (ISO/IEC 29500-1, 22.9.2.19). */
+/** Replace the escapes of characters that XML can't contain, such as `_x000D_` (ISO/IEC 29500-1, 22.9.2.19). */
 export function unescapeString(text: string): string {
   if (!text.includes('_x')) return text;
   return text.replace(/_x([0-9A-Fa-f]{4})_/g, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)));

@@ -3,8 +3,8 @@ import { parseXml } from '../archive/xml.ts';
 import type { Zip } from '../archive/zip.ts';
 
 /**
- * Formats that a file names only by number (ISO/IEC 29500-1, 18.8.30). Programs show 14 and 22 in the format of the
- * reader's system; here they are ISO 8601.
+ * Formats that a file refers to only by number (ISO/IEC 29500-1, 18.8.30). Programs display 14 and 22 in the format of
+ * the user's system; here they are ISO 8601.
  */
 const BUILT_IN: Readonly<Record<number, string>> = {
   0: 'General',
@@ -36,22 +36,22 @@ const BUILT_IN: Readonly<Record<number, string>> = {
   48: '##0.0E+0',
   49: '@',
 };
-/** Formats of dates in East Asian systems: 27 to 31, 36, 50 to 54, 57 and 58; the others in this range are times. */
+/** Date formats in East Asian systems: 27 to 31, 36, 50 to 54, 57 and 58; the others in this range are times. */
 const EAST_ASIAN_DATES = new Set([27, 28, 29, 30, 31, 36, 50, 51, 52, 53, 54, 57, 58]);
 const EAST_ASIAN_TIMES = new Set([32, 33, 34, 35, 55, 56]);
-/** Maximum length of a pattern, as in Excel. A longer one is not a format. */
+/** Maximum length of a pattern, as in Excel. A longer one isn't a format. */
 const PATTERN_CHARS_MAX = 255;
-/** Numbers from which General uses an exponent, and beyond which a program of sheets keeps no digit exactly. */
+/** Numbers from which General uses an exponent, and above which spreadsheets don't keep all digits. */
 const GENERAL_MAX = 1e11;
 const EXACT_MAX = 1e15;
-/** Numbers from which General has no place for a decimal. */
+/** Numbers from which General has no room for decimals. */
 const NO_DECIMALS_MIN = 1e9;
-/** Days between the first days of the two calendars. */
+/** Days between the epochs of the two calendars. */
 const DAYS_TO_1904 = 1462;
 
-/** Number formats of the cells of a workbook. */
+/** Number formats of a workbook's cells. */
 export class CellFormats {
-  /** Patterns by the style index of a cell. */
+  /** Patterns by cell style index. */
   readonly #patterns: string[] = [];
   readonly #is1904: boolean;
 
@@ -80,18 +80,18 @@ export class CellFormats {
     return formats;
   }
 
-  /** Format the number of a cell. @param value number as the file holds it */
+  /** Format a cell's number. @param value number as stored in the file */
   show(value: string, style: number): string {
     return showNumber(value, this.#patterns[style] ?? 'General', this.#is1904);
   }
 }
 
-/** Format a number by a pattern. A value that is no number stays as it is, and so does one of an unknown pattern. */
+/** Format a number by a pattern. A value that isn't a number, or has an unknown pattern, stays unchanged. */
 export function showNumber(value: string, pattern: string, is1904 = false): string {
   const number = Number(value);
   if (value.trim() === '' || !Number.isFinite(number) || pattern.length > PATTERN_CHARS_MAX) return value;
-  // General shows 12 digits and more as 1.23457E+14, in which nobody finds an account or a barcode. Before that, it
-  // rounds the decimals that find no place, where numfmt cuts them off.
+  // General shows 12 or more digits as 1.23457E+14, which makes accounts and barcodes unsearchable. Below that, it
+  // rounds decimals that don't fit, where numfmt truncates them.
   const size = Math.abs(number);
   const isWhole = Number.isInteger(number);
   const areDigits = isWhole ? size >= GENERAL_MAX && size < EXACT_MAX : size >= NO_DECIMALS_MIN && size < GENERAL_MAX;
@@ -99,7 +99,7 @@ export function showNumber(value: string, pattern: string, is1904 = false): stri
   try {
     return format(shown, is1904 && isDate(pattern) ? number + DAYS_TO_1904 : number, { overflow: value });
   } catch {
-    return value; // The format is unknown to numfmt.
+    return value; // numfmt doesn't know the format.
   }
 }
 
@@ -113,7 +113,7 @@ function builtIn(id: number): string {
   return BUILT_IN[id] ?? 'General';
 }
 
-/** Return true for a pattern with a letter of dates outside quotes, escapes and brackets. */
+/** Return true for a pattern with a date letter outside quotes, escapes and brackets. */
 function isDate(pattern: string): boolean {
   return /[ymdhs]/i.test(pattern.replace(/"[^"]*"|\\.|_.|\*.|\[[^\]]*\]|General/g, ''));
 }

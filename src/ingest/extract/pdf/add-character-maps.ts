@@ -5,12 +5,12 @@ import { descriptorOf, programOf } from './font-program.ts';
 import { entryOf, PdfObjects } from './pdf-objects.ts';
 import { type SimpleFontMap, simpleFontMap } from './simple-fonts.ts';
 
-/** Collections of characters whose codes pdf.js knows. */
+/** Character collections whose codes pdf.js knows. */
 const KNOWN_COLLECTION = /\/Ordering\s*\((?:Korea1|KR|Japan1|GB1|CNS1)\)/;
-/** Number of the first added object, beyond those of any file. */
+/** Number of the first added object, higher than in any file. */
 const FIRST_NUMBER = 8_000_000;
 const FONTS_MAX = 1_000;
-/** Maximum number of codes with the same character in a map that is meant. */
+/** Maximum number of codes with the same character in a plausible map. */
 const SAME_TARGETS_MAX = 3;
 const CODES = 0x10000;
 const PRIVATE_FIRST = 0xe000;
@@ -18,16 +18,16 @@ const PRIVATE_SIZE = 0x1900;
 const ENTRIES_PER_BLOCK = 100;
 
 /**
- * Add a `ToUnicode` map to every font that has none and whose codes are glyph numbers: the embedded font says which
- * characters its glyphs stand for. Glyphs without a character get one of the private use area, so that nobody takes
- * the number for a character. The maps are appended as an update of the file (PDF 32000-1, 7.5.6). A file without such
- * fonts is returned as it is, and so is an encrypted one.
+ * Add a `ToUnicode` map to every font without one whose codes are glyph numbers: the embedded font tells which
+ * characters its glyphs represent. Glyphs without a character get one from the private use area, so that their number
+ * isn't mistaken for a character. The maps are appended as an update of the file (PDF 32000-1, 7.5.6). Return a file
+ * without such fonts, or an encrypted one, unchanged.
  */
 export function addCharacterMaps(file: Uint8Array): Uint8Array {
   try {
     return updated(file);
   } catch (error) {
-    // pdf.js says what is wrong with a damaged file.
+    // pdf.js reports what is wrong with a damaged file.
     if (isOutOfMemory(String(error))) throw error;
     return file;
   }
@@ -61,7 +61,7 @@ function updated(file: Uint8Array): Uint8Array {
   return Uint8Array.from(Buffer.concat(parts));
 }
 
-/** Find the fonts whose codes are glyph numbers, with the map that each gets. */
+/** Find the fonts whose codes are glyph numbers, with the map for each. */
 function unmappedFonts(objects: PdfObjects): Array<{ number: number; text: string; map: string }> {
   const composite = objects
     .containing('/Type0')
@@ -90,12 +90,12 @@ function hasUsableMap(font: string, objects: PdfObjects): boolean {
   return map !== null && isUsable(objects.stream(map)?.toString('latin1') ?? '');
 }
 
-/** Return true for a map that gives its codes different characters, not all the same one or none. */
+/** Return true for a map to different characters, rather than to a single one or none. */
 function isUsable(map: string): boolean {
   const blocksOfKind = (kind: string) => map.match(new RegExp(`beginbf${kind}[\\s\\S]*?endbf`, 'g'))?.join(' ') ?? '';
   const ranges = blocksOfKind('range');
   const hexOf = (text: string) => text.match(/<[0-9a-f]+>/gi) ?? [];
-  // A range gives consecutive characters or a list of them.
+  // A range maps to consecutive characters or a list of them.
   if (ranges.includes('[') || hexOf(ranges).some((code, at, all) => at % 3 === 1 && code !== all[at - 1])) return true;
   const targets = [
     ...hexOf(ranges).filter((_, at) => at % 3 === 2),
@@ -110,7 +110,7 @@ function descendantOf(font: string, objects: PdfObjects): string | null {
   return number === undefined ? null : (objects.get(Number(number))?.text ?? null);
 }
 
-/** Return the characters by code; empty if the font does not say. */
+/** Return the characters by code; empty if the font doesn't tell. */
 function charactersOf(font: string, objects: PdfObjects): ReadonlyMap<number, number> {
   const descendant = descendantOf(font, objects) ?? '';
   const program = programOf(descriptorOf(descendant, objects), objects);
@@ -130,14 +130,14 @@ function charactersOf(font: string, objects: PdfObjects): ReadonlyMap<number, nu
   return byCode;
 }
 
-/** A font program in tables begins with its version or `OTTO`; a bare Compact Font Format with its version 1. */
+/** Return true for a TrueType or OpenType font program, which starts with its version or `OTTO`. */
 function isSfnt(program: Buffer): boolean {
   return ['\0\x01\0\0', 'OTTO', 'true'].includes(program.toString('latin1', 0, 4));
 }
 
 /**
- * Return the characters by code of a font in the Compact Font Format, by a table of characters or by the names of its
- * glyphs. Codes are CIDs, or glyphs if the font has none (PDF 32000-1, 9.7.4.2).
+ * Return the characters by code of a Compact Font Format font, from a character table or its glyph names. Codes are
+ * CIDs, or glyphs if the font has none (PDF 32000-1, 9.7.4.2).
  */
 function charactersOfCompact(font: Buffer, byGlyph: ReadonlyMap<number, number> | null): ReadonlyMap<number, number> {
   const compact = readCompactFont(font);
@@ -151,14 +151,14 @@ function charactersOfCompact(font: Buffer, byGlyph: ReadonlyMap<number, number> 
   return byCode;
 }
 
-/** Write a `ToUnicode` map of a simple font: the codes that are glyph numbers, and the characters that are known. */
+/** Write a simple font's `ToUnicode` map: the codes that are glyph numbers, and the known characters. */
 function byteMap({ codes, characters }: SimpleFontMap): string {
   const target = (code: number) => characters.get(code) ?? PRIVATE_FIRST + code;
   const lines = codes.map((code) => `<${hexOf(code, 2)}> <${utf16(target(code))}>`);
   return cmapOf('<00> <ff>', blocksOf(lines).map(charactersBlock));
 }
 
-/** Write a `ToUnicode` map (PDF 32000-1, 9.10.3). Codes without a character map into the private use area. */
+/** Write a `ToUnicode` map (PDF 32000-1, 9.10.3). Codes without a character map to the private use area. */
 function characterMap(characters: ReadonlyMap<number, number>): string {
   const hex = (value: number) => hexOf(value, 4);
   const ranges: string[] = [];

@@ -1,12 +1,12 @@
 import { characterOfName, characterOfStandardString } from './glyph-names.ts';
 
-/** Glyphs of a font in the Compact Font Format. */
+/** Glyphs of a Compact Font Format font. */
 export interface CompactFont {
-  /** True if glyphs have numbers of a collection of characters (CIDs) in place of names. */
+  /** True if glyphs have CIDs, numbers in a character collection, instead of names. */
   readonly hasCids: boolean;
-  /** CID, or number of the name, by glyph. */
+  /** CID, or name number, by glyph. */
   readonly charset: readonly number[];
-  /** Character by glyph, as far as names say it. */
+  /** Character by glyph, as far as derived from names. */
   readonly characters: ReadonlyMap<number, number>;
 }
 
@@ -14,11 +14,11 @@ const OPERATOR_CHARSET = 15;
 const OPERATOR_GLYPHS = 17;
 const OPERATOR_ROS = 0x0c00 + 30;
 const STANDARD_STRINGS = 391;
-/** Predefined sets of characters: 0 gives each glyph its own number. The others have no letters of text. */
+/** Predefined charset that gives each glyph its own number. The others contain no letters of text. */
 const CHARSET_ISO_ADOBE = 0;
 const PREDEFINED_MAX = 2;
 
-/** Read the names or CIDs of the glyphs (Adobe technical note 5176); null if the font cannot be read. */
+/** Read the names or CIDs of the glyphs (Adobe technical note 5176). Return null if the font is unreadable. */
 export function readCompactFont(font: Buffer): CompactFont | null {
   try {
     const names = indexAt(font, font.readUInt8(2));
@@ -51,7 +51,7 @@ function indexAt(font: Buffer, at: number): { items: Buffer[]; end: number } {
   return { items, end: offset(count) };
 }
 
-/** Return the last operand of each operator of a dictionary. Operators of two bytes are 0x0c00 and more. */
+/** Return the last operand of each operator in a dictionary. Two-byte operators are 0x0c00 and up. */
 function operandsOf(dictionary: Buffer): Map<number, number> {
   const found = new Map<number, number>();
   let operand = 0;
@@ -66,7 +66,7 @@ function operandsOf(dictionary: Buffer): Map<number, number> {
       operand = dictionary.readInt32BE(at);
       at += 4;
     } else if (byte === 30) {
-      // A real number ends with the half byte 0xf.
+      // A real number ends with the nibble 0xf.
       while ((dictionary.readUInt8(at) & 0x0f) !== 0x0f && dictionary.readUInt8(at) >> 4 !== 0x0f) at++;
       at++;
     } else if (byte <= 246) operand = byte - 139;

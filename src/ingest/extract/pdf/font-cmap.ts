@@ -2,17 +2,17 @@ import { characterOfMacintosh, characterOfName } from './glyph-names.ts';
 
 const PRIVATE_FIRST = 0xe000;
 const PRIVATE_LAST = 0xf8ff;
-/** Symbol fonts have their characters here, in the order of the bytes that stand for them. */
+/** Start of the characters of symbol fonts, in the order of their bytes. */
 const SYMBOL = 0xf000;
 const GLYPHS_MAX = 65_536;
 const POST_WITH_NAMES = 0x00020000;
-/** Names that a `post` table does not spell, in the order of Macintosh. */
+/** Number of names that a `post` table doesn't spell out, in Macintosh order. */
 const MACINTOSH_NAMES = 258;
 
 /**
- * Read which characters the glyphs of a TrueType or OpenType font stand for, from its `cmap` table (ISO/IEC 14496-22),
- * or from the names of its glyphs if it has no table of characters. A glyph that stands for several characters keeps
- * the first. The map is empty if the font has neither.
+ * Read which characters the glyphs of a TrueType or OpenType font represent, from its `cmap` table (ISO/IEC 14496-22),
+ * or else from its glyph names. A glyph for several characters keeps the first. The map is empty if the font has
+ * neither.
  */
 export function charactersByGlyph(font: Buffer): Map<number, number> {
   const glyphs = new Map<number, number>();
@@ -23,7 +23,7 @@ export function charactersByGlyph(font: Buffer): Map<number, number> {
   return glyphs.size > 0 ? glyphs : charactersByName(font);
 }
 
-/** Read the glyph of each byte in the table of a symbolic TrueType font; empty without such a table. */
+/** Read the glyph of each byte in a symbolic TrueType font's table; empty without such a table. */
 export function glyphsByByte(font: Buffer): Map<number, number> {
   const glyphs = new Map<number, number>();
   readAsFarAsPossible(() => {
@@ -36,7 +36,7 @@ export function glyphsByByte(font: Buffer): Map<number, number> {
   return glyphs;
 }
 
-/** Return a table of a TrueType or OpenType font; null if it has none of that name. */
+/** Return a table of a TrueType or OpenType font, or null if there is none of that name. */
 export function fontTable(font: Buffer, name: string): Buffer | null {
   const tables = font.readUInt16BE(4);
   for (let at = 0; at < tables; at++) {
@@ -46,7 +46,7 @@ export function fontTable(font: Buffer, name: string): Buffer | null {
   return null;
 }
 
-/** Read the characters that the names of the `post` table say. */
+/** Read the characters from the glyph names in the `post` table. */
 export function charactersByName(font: Buffer): Map<number, number> {
   const characters = new Map<number, number>();
   readAsFarAsPossible(() => {
@@ -70,7 +70,7 @@ function readAsFarAsPossible(read: () => void): void {
   try {
     read();
   } catch (error) {
-    // A table ends too early. What was read of it holds.
+    // The table is truncated. Keep what has been read.
     if (!(error instanceof RangeError)) throw error;
   }
 }
@@ -82,7 +82,7 @@ function addCharacter(glyphs: Map<number, number>, code: number, glyph: number):
   if (!glyphs.has(glyph)) glyphs.set(glyph, character);
 }
 
-/** Find the subtable of the highest rank: full Unicode, then the basic plane, then symbols. */
+/** Find the highest-ranking subtable: full Unicode, then the basic plane, then symbols. */
 function cmapTable(font: Buffer, rank: (platform: number, encoding: number) => number = rankOf): Buffer | null {
   const cmap = fontTable(font, 'cmap');
   if (cmap === null) return null;
@@ -100,7 +100,7 @@ function rankOf(platform: number, encoding: number): number {
   return platform === 0 && encoding !== 5 ? 2 : 0;
 }
 
-/** Yield codes and glyphs of a subtable of format 0, 4, 6 or 12; other formats are not used for these tables. */
+/** Yield codes and glyphs of a subtable in format 0, 4, 6 or 12; these tables don't use other formats. */
 function* codesOf(table: Buffer): Generator<[code: number, glyph: number]> {
   const format = table.readUInt16BE(0);
   if (format === 4) yield* segments(table);

@@ -1,13 +1,13 @@
 import type { PdfPage } from '../load-pdfjs.ts';
 import type { PdfTextItem } from '../pdf-lines.ts';
 
-/** Flags of annotations that are not shown (PDF 32000-1, 12.5.3): hidden, and not on the screen. */
+/** Flags of invisible annotations (PDF 32000-1, 12.5.3): hidden, and not on screen. */
 const INVISIBLE = 2 | 32;
 const FONT_SIZE = 10;
-/** Values of check boxes that only say that they are checked. */
+/** Check box values that only mean "checked". */
 const CHECKED = /^(?:yes|on|off|true|\d{1,2}|choice\d*|checked)?$/i;
 
-/** Properties of annotations of pdf.js that are used here. */
+/** Properties of pdf.js annotations that are used here. */
 interface Annotation {
   readonly subtype?: string;
   readonly annotationFlags?: number;
@@ -15,7 +15,7 @@ interface Annotation {
   readonly fieldType?: string;
   readonly fieldValue?: unknown;
   readonly password?: boolean;
-  /** Values that a radio button or check box gives its field. */
+  /** Value that a radio button or check box gives its field. */
   readonly buttonValue?: string | null;
   readonly exportValue?: string | null;
   readonly options?: ReadonlyArray<{ exportValue?: string; displayValue?: string }>;
@@ -24,7 +24,7 @@ interface Annotation {
   readonly textContent?: readonly string[];
 }
 
-/** Read the values of form fields and the text typed onto a page, each as the items of its lines at their places. */
+/** Read form field values and text typed onto a page, each as the items of its lines at their positions. */
 export async function formItems(page: PdfPage): Promise<PdfTextItem[][]> {
   const annotations = (await page.getAnnotations({ intent: 'display' })) as Annotation[];
   return annotations
@@ -43,12 +43,12 @@ function textOf(annotation: Annotation): string {
     return values
       .map((value) => options.find(({ exportValue }) => exportValue === value)?.displayValue ?? value)
       .join(', ');
-  // A named choice, beside the button that was chosen of those of its field.
+  // Return a named choice only at the button that was chosen, not at the other buttons of its field.
   const own = annotation.buttonValue ?? annotation.exportValue ?? values[0];
   return fieldType === 'Btn' ? values.filter((value) => value === own && !CHECKED.test(value)).join(', ') : '';
 }
 
-/** Place the lines of a text: one in the middle of its box, several from the top. */
+/** Place the lines of a text: a single one in the middle of its box, several from the top. */
 function itemsOf(text: string, { rect, defaultAppearanceData }: Annotation): PdfTextItem[] {
   const lines = text.split(/\r\n?|\n/).filter((line) => line.trim() !== '');
   const [left = 0, bottom = 0, right = 0, top = 0] = rect ?? [];
@@ -66,7 +66,7 @@ function itemsOf(text: string, { rect, defaultAppearanceData }: Annotation): Pdf
   }));
 }
 
-/** Insert values behind the text to the left of them, or else in order from top to bottom. */
+/** Insert values after the text to their left, or else in order from top to bottom. */
 export function insertItems(
   items: readonly PdfTextItem[],
   values: ReadonlyArray<readonly PdfTextItem[]>,
@@ -74,12 +74,12 @@ export function insertItems(
   const merged = [...items];
   for (const lines of values) {
     const [first, ...others] = lines as readonly [PdfTextItem, ...PdfTextItem[]];
-    // Some programs draw the value onto the page as well.
+    // Some programs also draw the value onto the page.
     if (items.some((item) => isSameText(item, first))) continue;
     const label = merged.findLastIndex((item) => isLabel(item, first));
     if (label >= 0) {
       const own = merged[label] as PdfTextItem;
-      // On one line with its label.
+      // On the same line as its label.
       merged[label] = { ...own, endsLine: false };
       merged.splice(label + 1, 0, { ...first, y: own.y, fontSize: own.fontSize }, ...others);
       continue;

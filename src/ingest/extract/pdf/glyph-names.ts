@@ -1,25 +1,23 @@
 /**
- * Characters of the standard strings 1 to 228 of the Compact Font Format, which are names of glyphs in the order of its
- * appendix A (Adobe technical note 5176).
+ * Characters of the Compact Font Format's standard strings 1 to 228, which are glyph names in the order of its appendix
+ * A (Adobe technical note 5176).
  */
 const STANDARD =
   ' !"#$%&’()*+,-./0123456789:;<=>?@ABCDEFGHIJKLMNOPQRSTUVWXYZ[\\]^_‘abcdefghijklmnopqrstuvwxyz{|}~¡¢£⁄¥ƒ§¤\'“«‹›ﬁﬂ–†‡·¶•' +
   '‚„”»…‰¿`´ˆ˜¯˘˙¨˚¸˝˛ˇ—ÆªŁØŒºæıłøœß¹¬µ™Ð½±Þ¼÷¦°þ¾²®−ð×³©ÁÂÄÀÅÃÇÉÊËÈÍÎÏÌÑÓÔÖÒÕŠÚÛÜÙÝŸŽáâäàåãçéêëèíîïìñóôöòõšúûüùýÿž';
 const STANDARD_CHARACTERS = [...STANDARD];
-/**
- * Number of the space in the order of Macintosh. The names follow the bytes of Mac OS Roman from 0x20, without 0x7f.
- */
+/** Number of the space in Macintosh order. Names follow the bytes of Mac OS Roman from 0x20, except 0x7f. */
 const SPACE = 3;
 const FIRST_BEYOND_ASCII = 98;
 const MORE = 'ŁłŠšŽž¦ÐðÝýÞþ−×¹²³½¼¾₣ĞğİŞşĆćČčđ';
 const MORE_FIRST = 226;
 
-/** Return the character of a standard string of the Compact Font Format by its number; null if it has none here. */
+/** Return the character of a standard string of the Compact Font Format by number; null if it has none here. */
 export function characterOfStandardString(number: number): number | null {
   return STANDARD_CHARACTERS[number - 1]?.codePointAt(0) ?? null;
 }
 
-/** Return the character of a name by its number in the order of Macintosh; null for other numbers. */
+/** Return the character of a name by its number in Macintosh order; null for any other number. */
 export function characterOfMacintosh(number: number): number | null {
   if (number >= MORE_FIRST) return MORE.codePointAt(number - MORE_FIRST) ?? null;
   if (number < SPACE) return null;
@@ -28,8 +26,8 @@ export function characterOfMacintosh(number: number): number | null {
 }
 
 /**
- * Return the character that a name of a glyph says itself, as `A`, `uniAC00`, `u1F600` or `A.alt` (Adobe Glyph List
- * Specification); null for another name.
+ * Return the character that a glyph name itself denotes, such as `A`, `uniAC00`, `u1F600` or `A.alt` (Adobe Glyph List
+ * Specification); null for any other name.
  */
 export function characterOfName(name: string): number | null {
   const base = name.replace(/(?<=.)\..*$/, '');

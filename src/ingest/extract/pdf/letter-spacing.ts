@@ -1,21 +1,21 @@
 import { loadPdfJs, type PdfPage } from '../load-pdfjs.ts';
 import type { PdfTextItem } from '../pdf-lines.ts';
 
-/** A letter or symbol, or several with one blank between each two, as pdf.js reports letter-spaced text. */
+/** Single letter or symbol, or several separated by single blanks, as pdf.js reports letter-spaced text. */
 const LETTERS = /^[\p{L}\p{N}\p{P}\p{S}]\p{M}*(?: [\p{L}\p{N}\p{P}\p{S}]\p{M}*)*$/u;
 const BLANKS = / /g;
-/** Letters of a line from which they may be letter-spaced. */
+/** Minimum number of letters on a line that may be letter-spaced. */
 const LETTERS_MIN = 3;
-/** Letters in a row, each an item of its own, from which they may be one word. */
+/** Minimum number of consecutive single-letter items that may be one word. */
 const SINGLES_MIN = 4;
-/** Maximum distance of two letters of a word, in units of the font size. Cells of a table are farther apart. */
+/** Maximum distance between letters of a word, in multiples of the font size. Table cells are farther apart. */
 const GAP_MAX = 1.2;
-/** Maximum distance of two words. */
+/** Maximum distance between two words. */
 const WORD_GAP_MAX = 3 * GAP_MAX;
 
 /**
- * Join the letters of letter-spaced text to words. pdf.js puts a blank into every wide gap. The text as it is written
- * in the page says whether a blank is one. It is read only for pages with suspicious items.
+ * Join the letters of letter-spaced text to words. pdf.js inserts a blank into every wide gap; the page's raw text
+ * tells which blanks are real. Read that only for pages with suspicious items.
  */
 export async function joinSpacedLetters(page: PdfPage, items: readonly PdfTextItem[]): Promise<PdfTextItem[]> {
   const runs = spacedRuns(items);
@@ -26,7 +26,7 @@ export async function joinSpacedLetters(page: PdfPage, items: readonly PdfTextIt
   return joined;
 }
 
-/** Items of letters on a line, and the ones between them: [start, end). */
+/** Range of letter items on a line, including the ones between them: [start, end). */
 type Run = readonly [start: number, end: number];
 
 /** Find the runs of letters on a line that may be letter-spaced text. */
@@ -60,7 +60,7 @@ function continues(before: PdfTextItem, item: PdfTextItem): boolean {
   return Math.abs(item.y - before.y) < 1 && gap <= WORD_GAP_MAX && gap > -1 && item.angle === before.angle;
 }
 
-/** Return the distance of two items, in units of the font size. */
+/** Return the distance between two items, in multiples of the font size. */
 function gapOf(before: PdfTextItem, item: PdfTextItem): number {
   return (item.x - before.x - before.width) / item.fontSize;
 }
@@ -82,7 +82,7 @@ function lettersOf(text: string): string {
   return text.replace(BLANKS, '');
 }
 
-/** Put blanks only where they are written. Letters that are written otherwise stay as they are. */
+/** Keep only blanks of the raw text. Leave letters that differ from the raw text unchanged. */
 function joinRun(items: PdfTextItem[], [start, end]: Run, written: WrittenText): void {
   const own = items.slice(start, end).filter(({ str }) => str.trim() !== '');
   const [only] = own;
@@ -102,18 +102,18 @@ function joinRun(items: PdfTextItem[], [start, end]: Run, written: WrittenText):
       const isLast = unit === letters.length - 1;
       text += !isLast && blanks[at + unit] === true ? `${letter} ` : letter;
     }
-    // Items of one run touch, so that no blank is put between them later.
+    // Make the items of a run touch, so that no blank is inserted between them later.
     const next = items.slice(index + 1, end).find(({ str }) => str.trim() !== '');
     items[index] = { ...item, str: text, width: next === undefined ? item.width : next.x - item.x };
     at += letters.length;
   }
 }
 
-/** Text of a page in the order of its content stream, with the blanks that are written there and no others. */
+/** Raw text of a page in content stream order, with only the blanks that are written there. */
 class WrittenText {
   readonly #text: string;
   readonly #compact: string;
-  /** For each character of the compact text, true if a blank follows it. */
+  /** By character of the compact text: true if a blank follows. */
   readonly #blanks: boolean[] = [];
 
   constructor(text: string) {
@@ -132,14 +132,14 @@ class WrittenText {
     return this.#text.includes(text);
   }
 
-  /** Return, for each character of letters without blanks, if a blank follows it; null if they are not written so. */
+  /** Return, by character of letters without blanks, whether a blank follows; null if the raw text lacks them. */
   blanksOf(letters: string): boolean[] | null {
     const at = this.#compact.indexOf(letters);
     return at < 0 ? null : this.#blanks.slice(at, at + letters.length);
   }
 }
 
-/** Read the characters of all glyphs of a page, without the blanks that gaps stand for. */
+/** Read the characters of all glyphs on a page, without the blanks for gaps. */
 async function writtenText(page: PdfPage): Promise<string> {
   const { OPS: ops } = await loadPdfJs();
   const { fnArray, argsArray } = await page.getOperatorList();

@@ -1,12 +1,12 @@
 import type { PdfTextItem } from '../pdf-lines.ts';
 
-/** Distance in units of the font size up to which the same text is drawn again to look bold. */
+/** Maximum offset, in multiples of the font size, at which text is drawn again to look bold. */
 const OVERPRINT = 0.15;
-/** Minimum share of characters without a meaning from which the text of a page is none. */
+/** Share of undecodable characters from which a page counts as without text. */
 const UNMAPPED_SHARE = 0.3;
 const UNMAPPED_CHARS_MIN = 10;
 const UNMAPPED_ITEM_CHARS_MIN = 2;
-/** Share of one letter, and minimum length, of a text whose font gives all glyphs the same letter. */
+/** Share of one letter, and minimum length, of text whose font maps all glyphs to the same letter. */
 const SAME_LETTER_SHARE = 0.95;
 const SAME_LETTER_CHARS_MIN = 100;
 // biome-ignore lint/suspicious/noControlCharactersInRegex: glyph numbers appear as them
@@ -16,8 +16,8 @@ const UNMAPPED = /[\u0000-\u0008\u000e-\u001f\u007f-\u009f\ufffd\p{Co}]/gu;
 export type PageBox = readonly [left: number, bottom: number, right: number, top: number];
 
 /**
- * Turn a page whose text mostly runs at 90, 180 or 270 degrees, so that its lines are horizontal. Other text keeps its
- * angle relative to it.
+ * Rotate a page whose text mostly runs at 90, 180 or 270 degrees, so that its lines are horizontal. Other text keeps
+ * its relative angle.
  */
 export function turnUpright(items: readonly PdfTextItem[], box: PageBox): { items: PdfTextItem[]; box: PageBox } {
   const chars = new Map<number, number>();
@@ -34,7 +34,7 @@ export function turnUpright(items: readonly PdfTextItem[], box: PageBox): { item
   return { items: upright, box: [Math.min(x1, x2), Math.min(y1, y2), Math.max(x1, x2), Math.max(y1, y2)] };
 }
 
-/** Return the multiple of 90 degrees of an angle; 0 for slanted text. */
+/** Return an angle as a multiple of 90 degrees; 0 for slanted text. */
 function quarter(angle: number): number {
   return angle % 90 === 0 ? (angle + 360) % 360 : 0;
 }
@@ -50,8 +50,8 @@ function normal(angle: number): number {
 }
 
 /**
- * Keep text once that is drawn several times to look bold: whole items at almost the same place, and letters of which
- * each is drawn twice, so that an item begins with the last letters of the one before.
+ * Remove copies of text that is drawn several times to look bold: entire items at almost the same position, and letters
+ * that are each drawn twice, so that an item starts with the last letters of the previous one.
  */
 export function removeOverprints(items: readonly PdfTextItem[]): PdfTextItem[] {
   const kept: PdfTextItem[] = [];
@@ -65,7 +65,7 @@ export function removeOverprints(items: readonly PdfTextItem[]): PdfTextItem[] {
     const places = placesByText.get(item.str) ?? [];
     placesByText.set(item.str, places);
     if (places.some((place) => isSamePlace(place, item))) {
-      // The end of a line must not be lost with its last item.
+      // Keep the line end of a dropped last item.
       if (item.endsLine) kept.push({ ...item, str: '', width: 0 });
       continue;
     }
@@ -82,7 +82,7 @@ function isSamePlace(one: PdfTextItem, other: PdfTextItem): boolean {
   return Math.abs(one.x - other.x) <= near && Math.abs(one.y - other.y) <= near && one.angle === other.angle;
 }
 
-/** Remove the characters at the start of an item that lie over the same ones at the end of the item before. */
+/** Remove characters at the start of an item that overlap equal ones at the end of the previous item. */
 function withoutRepeated(before: PdfTextItem, item: PdfTextItem): PdfTextItem {
   const overlap = before.x + before.width - item.x;
   const isBehind = item.x < before.x - OVERPRINT * item.fontSize;
@@ -98,16 +98,16 @@ function withoutRepeated(before: PdfTextItem, item: PdfTextItem): PdfTextItem {
   return item;
 }
 
-/** Items of a page without those whose font does not say which characters its glyphs are. */
+/** Items of a page, except those whose font doesn't tell which characters its glyphs represent. */
 export interface MappedItems {
   readonly items: readonly PdfTextItem[];
-  /** True if enough text of the page is missing to be reported. */
+  /** True if enough of the page's text is missing to be reported. */
   readonly isIncomplete: boolean;
-  /** True if most of the text is unknown. Nothing of the page is kept then. */
+  /** True if most of the text is undecodable, in which case nothing of the page is kept. */
   readonly isUnmapped: boolean;
 }
 
-/** Remove text whose characters are unknown. A symbol alone, such as a bullet of a symbol font, is kept. */
+/** Remove text with unknown characters. Keep a lone symbol, such as a bullet of a symbol font. */
 export function removeUnmapped(items: readonly PdfTextItem[]): MappedItems {
   let all = 0;
   let unmapped = 0;

@@ -1,6 +1,6 @@
 import { inflateSync } from 'node:zlib';
 
-/** Object of a PDF: its text, and where its stream begins in the file if it has one. */
+/** PDF object: its text, and the start of its stream in the file if it has one. */
 interface PdfObject {
   readonly number: number;
   /** Dictionary or array, without the stream. */
@@ -11,18 +11,18 @@ interface PdfObject {
 const OBJECT_MARK = ' obj';
 const OBJECT_CHARS_MAX = 1024 * 1024;
 const STREAM_BYTES_MAX = 32 * 1024 * 1024;
-/** Bytes of all object streams together; further ones are not looked at. */
+/** Maximum total size of object streams to search. */
 const PACKED_BYTES_MAX = 64 * 1024 * 1024;
 
 /**
- * Objects of a PDF by their number, without the cross-reference table: the last object of a number counts. It looks
- * only for what it is asked for, in the plain bytes and in object streams. It reads no encrypted file.
+ * Objects of a PDF by number, without using the cross-reference table: the last object with a number counts. Searches
+ * only for what is requested, in the plain bytes and in object streams. Doesn't read encrypted files.
  */
 export class PdfObjects {
   readonly #file: Buffer;
-  /** Offsets behind `obj`, by number; the last object of a number counts. */
+  /** Offsets after `obj`, by number; the last object with a number counts. */
   #offsets: Map<number, number> | null = null;
-  /** Objects of object streams, by number. */
+  /** Objects in object streams, by number. */
   #packed: Map<number, PdfObject> | null = null;
 
   constructor(file: Uint8Array) {
@@ -37,7 +37,7 @@ export class PdfObjects {
     for (let at = this.#file.indexOf(part); at >= 0; ) {
       const object = this.#objectAround(at);
       if (object?.text.includes(part)) found.set(object.number, object);
-      // Each object is parsed once, however often it names the part.
+      // Parse each object once, however often it contains the part.
       const end = this.#file.indexOf('endobj', at);
       at = end < 0 ? -1 : this.#file.indexOf(part, end);
     }
@@ -49,7 +49,7 @@ export class PdfObjects {
     return offset === undefined ? (this.#packedObjects().get(number) ?? null) : this.#parse(number, offset);
   }
 
-  /** Resolve the value of a key: an object that it refers to, or the text of the value itself. */
+  /** Resolve a key's value: the object that it refers to, or the text of the value itself. */
   resolve(dictionary: string, key: string): PdfObject | null {
     const value = entryOf(dictionary, key);
     const reference = /^(\d+)\s+\d+\s+R/.exec(value ?? '')?.[1];
@@ -57,7 +57,7 @@ export class PdfObjects {
     return value === null ? null : { number: -1, text: value, streamAt: null };
   }
 
-  /** Read the bytes of a stream that is stored plain or by Flate; null if it cannot be read. */
+  /** Read the bytes of an uncompressed or Flate stream; null if unreadable. */
   stream(object: PdfObject): Buffer | null {
     if (object.streamAt === null) return null;
     const length = Number(/^\d+$/.exec(this.resolve(object.text, '/Length')?.text.trim() ?? '')?.[0] ?? Number.NaN);
@@ -146,7 +146,7 @@ function addPacked(dictionary: string, content: string, into: Map<number, PdfObj
   }
 }
 
-/** Return the raw value of a key of a dictionary, up to the next key; null if there is none. */
+/** Return the raw value of a dictionary key, up to the next key; null if there is none. */
 export function entryOf(dictionary: string, key: string): string | null {
   const at = dictionary.search(new RegExp(`${key}(?![A-Za-z0-9])`));
   if (at < 0) return null;

@@ -2,24 +2,24 @@ import { charactersByName, glyphsByByte } from './font-cmap.ts';
 import { descriptorOf, programOf } from './font-program.ts';
 import { entryOf, type PdfObjects } from './pdf-objects.ts';
 
-/** Codes of a simple font that are glyph numbers, and the characters of those that the embedded font knows. */
+/** Codes of a simple font that are glyph numbers, and the characters of those known to the embedded font. */
 export interface SimpleFontMap {
   readonly codes: readonly number[];
   readonly characters: ReadonlyMap<number, number>;
 }
 
-/** Codes from which an order is no accident. */
+/** Minimum number of codes whose order is no accident. */
 const NUMBERED_MIN = 8;
-/** Codes of a font that was numbered begin at or before `!`, and those of text do not end before `z`. */
+/** Bounds of numbered codes: they start at or before `!`, and text codes end at `z` or later. */
 const FIRST_MAX = 0x21;
 const LAST_MIN = 0x7a;
-/** Names that end with a number and mean a character (Adobe Glyph List). */
+/** Names that end with a number but denote a character (Adobe Glyph List). */
 const KNOWN_NUMBERED = /^(?:afii|SF|H|uni|u|a)[0-9A-F]+$/;
 
 /**
- * Find out whether the codes of a simple font (one byte each) are glyph numbers, so that they must not be taken for
- * characters: names of glyphs such as `g12`, or a symbolic TrueType font that numbers its glyphs without a gap. Return
- * null for other fonts.
+ * Determine whether the one-byte codes of a simple font are glyph numbers, which must not be mistaken for characters:
+ * glyph names such as `g12`, or a symbolic TrueType font that numbers its glyphs without gaps. Return null for other
+ * fonts.
  */
 export function simpleFontMap(font: string, objects: PdfObjects): SimpleFontMap | null {
   const encoding = objects.resolve(font, '/Encoding')?.text ?? '';
@@ -40,7 +40,7 @@ export function simpleFontMap(font: string, objects: PdfObjects): SimpleFontMap 
   return { codes, characters };
 }
 
-/** Return the codes whose names of glyphs are mere numbers, other than their own; null if these are not the most. */
+/** Return the codes whose glyph names are mere numbers, other than their own; null unless these are the majority. */
 function numberedNames(encoding: string): number[] | null {
   const differences = entryOf(encoding, '/Differences') ?? '';
   const codes: number[] = [];
@@ -60,7 +60,7 @@ function numberedNames(encoding: string): number[] | null {
   return codes.length >= NUMBERED_MIN && codes.length * 2 > names ? codes : null;
 }
 
-/** Return true for codes and glyphs that count up together from the first visible character, and end within text. */
+/** Return true if codes and glyphs increase together from the first visible character, and end within text. */
 function areNumbers(codes: readonly number[], glyphs: ReadonlyMap<number, number>): boolean {
   const [first = 0] = codes;
   const last = codes.at(-1) ?? 0;

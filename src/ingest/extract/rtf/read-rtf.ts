@@ -4,13 +4,13 @@ import { type Reading, type ReadResult, resultOf } from '../reader.ts';
 import { RtfBody } from './rtf-body.ts';
 import { rtfTokens } from './rtf-tokens.ts';
 
-/** Tokens between two waits for the sink. */
+/** Tokens to process between waits for the sink. */
 const TOKENS_BETWEEN_FLUSHES = 10_000;
 
 /**
  * Read the text of a Rich Text Format file (specification 1.9.1): headings by outline level or style, list items,
- * tables, footnotes and endnotes. Omit hidden text, comments, headers and footers, and embedded objects. Pictures of a
- * document without text are recognised.
+ * tables, footnotes and endnotes. Omit hidden text, comments, headers and footers, and embedded objects. Recognise the
+ * pictures of a document without text.
  */
 export async function readRtf(bytes: Uint8Array, { sink, images }: Reading): Promise<ReadResult> {
   let hasText = false;
@@ -33,12 +33,12 @@ export async function readRtf(bytes: Uint8Array, { sink, images }: Reading): Pro
   return resultOf('rtf', { skipped: pictures.skipped });
 }
 
-/** Beginning of a picture as PNG or JPEG: its control word, and further ones up to the digits or the bytes. */
+/** Start of a PNG or JPEG picture: its control word, and others up to the digits or bytes. */
 const PICTURE = /\\(?:pngblip|jpegblip)(?![a-z])(?:\s|\\(?!bin\d)[a-z]+-?\d*|\{\\\*[^{}]*\})*/g;
 const HEX = /[0-9a-fA-F\s]*/y;
 const BINARY = /\\bin(\d{1,10}) ?/y;
 
-/** Yield the pictures of a document, in hexadecimal digits or as bytes (specification 1.9.1, "Pictures"). */
+/** Yield a document's pictures, from hexadecimal digits or bytes (specification 1.9.1, "Pictures"). */
 function* rtfPictures(bytes: Uint8Array): Generator<Uint8Array> {
   const text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).toString('latin1');
   for (const found of text.matchAll(PICTURE)) {

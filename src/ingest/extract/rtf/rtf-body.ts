@@ -9,7 +9,7 @@ import type { RtfToken } from './rtf-tokens.ts';
 const DEPTH_MAX = 10_000;
 const HEADING_CHARS_MAX = 1_000;
 
-/** Control words that represent one character. */
+/** Control words that represent a character. */
 const CHARACTERS: Readonly<Record<string, string>> = {
   tab: ' ',
   line: '\n',
@@ -36,7 +36,7 @@ const NEW_PARAGRAPH: ParagraphState = {
   tableDepth: 1,
 };
 
-/** Converts the tokens of RTF to blocks. */
+/** Converter of RTF tokens to blocks. */
 export class RtfBody {
   readonly #writer: BlockWriter;
   readonly #groups: GroupState[] = [];
@@ -45,7 +45,7 @@ export class RtfBody {
   /** True at the start of a group, where the next word may name its destination. */
   #isAtStart = false;
   #isOptional = false;
-  /** Number of characters still to be skipped after `\u`. */
+  /** Number of characters still to skip after `\u`. */
   #skipChars = 0;
 
   readonly #definitions = new RtfDefinitions();
@@ -120,7 +120,7 @@ export class RtfBody {
     this.#pendingBytes.push(bytes.subarray(skipped));
   }
 
-  /** Decode pending bytes together, since one character may consist of codes and letters. */
+  /** Decode pending bytes together, since a character may consist of both codes and letters. */
   #decodePending(): void {
     if (this.#pendingBytes.length === 0) return;
     const label = this.#definitions.encodingOf(this.#group.font);
@@ -166,7 +166,7 @@ export class RtfBody {
     else this.#definitions.takeDocumentWord(name, value ?? 0);
   }
 
-  /** Set the destination of a group by its first word. Return true if the word names a destination. */
+  /** Set a group's destination by its first word. Return true if the word names a destination. */
   #openDestination(name: string): boolean {
     const group = this.#group;
     const isOptional = this.#isOptional;
@@ -182,7 +182,7 @@ export class RtfBody {
     return true;
   }
 
-  /** Add a character given as a signed number of 16 bits; other characters are given as two surrogates. */
+  /** Add a character given as a signed 16-bit number; supplementary characters are given as two surrogates. */
   #putUnicode(value: number): void {
     this.#put(String.fromCharCode(value & 0xffff));
     this.#skipChars = this.#group.fallbackChars;
@@ -254,7 +254,7 @@ export class RtfBody {
     this.#addNotes();
   }
 
-  /** Return the level of a heading, one lower once a title was read; null for other paragraphs. */
+  /** Return a heading's level, one lower once a title has been read; null for other paragraphs. */
   #headingLevel(text: string): number | null {
     const { outlineLevel, style } = this.#paragraph;
     if (text.length > HEADING_CHARS_MAX) return null;

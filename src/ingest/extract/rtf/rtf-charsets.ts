@@ -1,6 +1,6 @@
 import { labelOfCodePage } from '../encoding/code-pages.ts';
 
-/** Code pages by the number of a font's character set (`\fcharset`). 0 and 1 stand for that of the document. */
+/** Code pages by a font's character set number (`\fcharset`). 0 and 1 mean that of the document. */
 const CHARSETS: Readonly<Record<number, number>> = {
   77: 10000,
   78: 10001,

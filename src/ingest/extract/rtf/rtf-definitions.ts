@@ -4,7 +4,7 @@ import { labelOfCharset } from './rtf-charsets.ts';
 
 const DEFAULT_ENCODING = 'windows-1252';
 
-/** Definitions in the header of an RTF file: the encoding of its bytes, by font, and its paragraph styles. */
+/** Definitions in an RTF file's header: the encoding of its bytes, per font, and its paragraph styles. */
 export class RtfDefinitions {
   defaultFont = 0;
   #encoding = DEFAULT_ENCODING;
@@ -13,7 +13,7 @@ export class RtfDefinitions {
   readonly #outlineLevels = new Map<number, number>();
   readonly #titles = new Set<number>();
   readonly #code = new Set<number>();
-  /** Number of the current style definition; null if it is not a paragraph style. */
+  /** Number of the current style definition; null if it isn't a paragraph style. */
   #style: number | null = null;
   #styleName = '';
 
@@ -22,7 +22,7 @@ export class RtfDefinitions {
     return this.#fontEncodings.get(font) ?? this.#encoding;
   }
 
-  /** Return the outline level of a style, 0..8; null for body text. */
+  /** Return a style's outline level, 0..8; null for body text. */
   outlineLevelOf(style: number | null): number | null {
     return style === null ? null : (this.#outlineLevels.get(style) ?? null);
   }
@@ -58,7 +58,7 @@ export class RtfDefinitions {
     this.#styleName += text;
   }
 
-  /** End a style definition. Built-in styles are recognised by their names, which are never translated. */
+  /** End a style definition. Recognise built-in styles by name, which is never translated. */
   endStyle(): void {
     const name = this.#styleName.replace(/;\s*$/, '').trim();
     const level = /^heading ([1-9])$/i.exec(name)?.[1];

@@ -1,26 +1,26 @@
-/** State that a group of RTF inherits and may change for itself. */
+/** State that an RTF group inherits and may change locally. */
 export interface GroupState {
   /** Destination of text; `skip` discards it. */
   destination: 'body' | 'skip' | 'fonts' | 'styles' | 'listtext' | 'note';
-  /** Number of the font; the encoding of bytes follows from it. */
+  /** Font number, which determines the encoding of bytes. */
   font: number;
   isHidden: boolean;
-  /** Number of characters after `\u` for readers that do not know it. */
+  /** Number of characters after `\u` for readers that don't support it. */
   fallbackChars: number;
 }
 
-/** State that `\pard` resets. */
+/** State reset by `\pard`. */
 export interface ParagraphState {
   style: number | null;
   outlineLevel: number | null;
   /** Level from 0. */
   listLevel: number;
   isInTable: boolean;
-  /** Depth of nested tables; 1 for the outer one. */
+  /** Table nesting depth; 1 for the outermost. */
   tableDepth: number;
 }
 
-/** Groups without text of the document. Unknown groups marked `\*` are skipped too. */
+/** Groups without document text. Unknown groups marked `\*` are skipped too. */
 export const SKIPPED_DESTINATIONS: ReadonlySet<string> = new Set(
   (
     'colortbl info pict themedata colorschememapping datastore latentstyles xmlnstbl listtable listoverridetable ' +
@@ -30,5 +30,5 @@ export const SKIPPED_DESTINATIONS: ReadonlySet<string> = new Set(
   ).split(' '),
 );
 
-/** Groups marked `\*` that contain text of the document. */
+/** Groups marked `\*` that contain document text. */
 export const KNOWN_DESTINATIONS: ReadonlySet<string> = new Set(['shppict', 'shpinst', 'shptxt', 'fldrslt']);

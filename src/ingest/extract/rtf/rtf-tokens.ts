@@ -1,4 +1,4 @@
-/** Token of RTF (specification 1.9.1, "Basic Entities"). */
+/** RTF token (specification 1.9.1, "Basic Entities"). */
 export type RtfToken =
   | { readonly type: 'open' }
   | { readonly type: 'close' }
@@ -15,10 +15,10 @@ const CR = 0x0d;
 const LF = 0x0a;
 const WORD_CHARS_MAX = 32;
 
-/** Characters that a control symbol represents. */
+/** Characters represented by control symbols. */
 const SYMBOLS: Readonly<Record<string, number>> = { '\\': 0x5c, '{': 0x7b, '}': 0x7d };
 
-/** Yield tokens in file order. Binary data (`\bin`) is skipped. */
+/** Yield tokens in file order, skipping binary data (`\bin`). */
 export function* rtfTokens(bytes: Uint8Array): Generator<RtfToken> {
   for (let at = 0; at < bytes.length; ) {
     const byte = bytes[at] as number;
@@ -61,7 +61,7 @@ function readControl(bytes: Uint8Array, start: number): { token: RtfToken; end: 
     if (isNegative) value = -value;
     at = digits;
   }
-  // One blank ends the word and is part of it.
+  // One blank ends the word and belongs to it.
   if (bytes[at] === 0x20) at++;
   return { token: { type: 'word', name, value }, end: at };
 }
@@ -75,7 +75,7 @@ function readSymbol(bytes: Uint8Array, start: number, symbol: number): { token: 
   }
   const character = SYMBOLS[name];
   if (character !== undefined) return { token: { type: 'byte', byte: character }, end: start + 1 };
-  // A backslash at the end of a line ends a paragraph.
+  // A backslash at a line end ends a paragraph.
   if (symbol === CR || symbol === LF) return { token: { type: 'word', name: 'par', value: null }, end: start + 1 };
   return { token: { type: 'word', name, value: null }, end: start + 1 };
 }

@@ -11,7 +11,7 @@ const CALL_MS = 60_000;
 const SILENCE_MS = 60_000;
 const JSON_BYTES_MAX = 32 * 1024 * 1024;
 const CONNECTIONS_MAX = 4;
-/** Tries of a call that is refused for its rate or fails for a moment, and the longest pause between two. */
+/** Maximum attempts at a rate-limited or temporarily failing call, and the longest pause between two. */
 const TRIES = 6;
 const PAUSE_MS_MAX = 120_000;
 const MOVED = new Set([301, 302, 303, 307, 308]);
@@ -22,26 +22,26 @@ interface ApiCall {
   readonly body: string | null;
 }
 
-/** Headers with the credential of a call. @throws SourceFault, UpstreamFault */
+/** Return headers with the credentials of a call. @throws SourceFault, UpstreamFault */
 export type Authorize = (signal: AbortSignal) => Promise<Readonly<Record<string, string>>>;
 
 /**
- * Client of the API of one service on the internet. It waits as long as the service asks, and turns failures into
- * faults with the words of the service.
+ * API client of one online service. It waits as long as the service asks, and converts failures to faults that quote
+ * the service.
  */
 export class ApiClient {
   readonly #upstream: HttpUpstream;
   readonly #name: string;
   readonly #authorize: Authorize;
 
-  /** @param options.name name of the service for errors, such as `Notion` */
+  /** @param options.name service name for error messages, such as `Notion` */
   constructor(options: { readonly origin: string; readonly name: string; readonly authorize: Authorize }) {
     this.#upstream = new HttpUpstream(options.origin, { connectionsMax: CONNECTIONS_MAX });
     this.#name = options.name;
     this.#authorize = options.authorize;
   }
 
-  /** Get JSON of a documented form. @throws SourceFault */
+  /** Get JSON of a documented shape. @throws SourceFault */
   get<T>(path: string, schema: z.ZodType<T>, signal: AbortSignal): Promise<T> {
     return this.#json({ method: 'GET', path, body: null }, schema, signal);
   }
@@ -50,17 +50,17 @@ export class ApiClient {
     return this.#json({ method: 'POST', path, body: JSON.stringify(body) }, schema, signal);
   }
 
-  /** Send a form. `authorize` names its type. */
+  /** Post a form. `authorize` supplies its content type. */
   postForm<T>(path: string, form: URLSearchParams, schema: z.ZodType<T>, signal: AbortSignal): Promise<T> {
     return this.#json({ method: 'POST', path, body: form.toString() }, schema, signal);
   }
 
-  /** Get a file that is small enough for memory. @throws SourceFault */
+  /** Get a file that fits into memory. @throws SourceFault */
   async bytes(path: string, bytesMax: number, signal: AbortSignal): Promise<Buffer> {
     return (await this.#call({ method: 'GET', path, body: null, bodyBytesMax: bytesMax }, signal)).body;
   }
 
-  /** Get a file as a stream, which fails as a call does. */
+  /** Get a file as a stream, which fails in the same ways as a call. */
   open(path: string, signal: AbortSignal): Readable {
     const call = { method: 'GET', path, body: null, signal, timeoutMs: CALL_MS, silenceMs: SILENCE_MS } as const;
     const parts = async function* (this: ApiClient): AsyncGenerator<Buffer> {
@@ -71,7 +71,7 @@ export class ApiClient {
     return Readable.from(parts.call(this));
   }
 
-  /** Return the address to which a call redirects, without following it. @throws SourceFault */
+  /** Return the redirect target of a call, without following it. @throws SourceFault */
   async locate(path: string, signal: AbortSignal): Promise<URL> {
     const reply = await this.#call({ method: 'GET', path, body: null, bodyBytesMax: JSON_BYTES_MAX }, signal);
     const { location } = reply.headers;
@@ -136,7 +136,7 @@ export class ApiClient {
   }
 }
 
-/** Parse JSON; undefined, which no schema accepts, for anything else. */
+/** Parse JSON. Return undefined, which no schema accepts, for anything else. */
 function jsonOf(body: Buffer): unknown {
   try {
     return JSON.parse(body.toString());

@@ -23,7 +23,7 @@ const Pages = z.object({
 });
 const Page = z.object({ body: z.object({ export_view: z.object({ value: z.string() }).optional() }) });
 
-/** Page of a listing, until its content is read. */
+/** Listed page, kept until its content is read. */
 interface FoundPage {
   readonly id: string;
   readonly title: string;
@@ -32,9 +32,8 @@ interface FoundPage {
 }
 
 /**
- * Open the pages of spaces of Confluence Cloud as a source, by its REST API v2
- * (developer.atlassian.com/cloud/confluence/rest/v2, November 2026). The number of its version tells that a page
- * changed.
+ * Open the pages of Confluence Cloud spaces as a source, through REST API v2
+ * (developer.atlassian.com/cloud/confluence/rest/v2, November 2026). The version number shows whether a page changed.
  */
 export function openConfluenceReader(
   { url, email, token }: ConfluenceConnection,
@@ -92,7 +91,7 @@ export function openConfluenceReader(
   };
 }
 
-/** Follow the links of a listing. They lead back to the same service. */
+/** Follow the pagination links of a listing, which must stay on the same service. */
 async function* pagesOf<T extends { readonly _links?: { readonly next?: string | undefined } | undefined }>(
   api: ApiClient,
   first: string,

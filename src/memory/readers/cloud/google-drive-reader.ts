@@ -23,13 +23,13 @@ import { keysOf } from './path-names.ts';
 const SCOPE = 'https://www.googleapis.com/auth/drive.readonly';
 const PAGE_ROWS = 1_000;
 const FILES_MAX = 1_000_000;
-/** Bound of exports (developers.google.com/workspace/drive/api/reference/rest/v3/files/export, November 2026). */
+/** Size limit of exports (developers.google.com/workspace/drive/api/reference/rest/v3/files/export, November 2026). */
 const EXPORT_BYTES_MAX = 10 * 1024 * 1024;
 const FIELDS = 'nextPageToken,files(id,name,mimeType,modifiedTime,md5Checksum,size,parents,version,webViewLink)';
 const FIELDS_WITH_RIGHTS = FIELDS.replace('webViewLink', 'webViewLink,permissions(type,emailAddress,deleted)');
 const FOLDER = 'application/vnd.google-apps.folder';
 const GOOGLE_TYPES = 'application/vnd.google-apps.';
-/** Form in which a document of Google is read, and its extension. */
+/** Export format of each type of Google document, with its file extension. */
 const EXPORTS: Readonly<Record<string, readonly [string, string]>> = {
   'application/vnd.google-apps.document': ['text/markdown', '.md'],
   'application/vnd.google-apps.spreadsheet': [
@@ -62,8 +62,8 @@ const FileList = z.object({ nextPageToken: z.string().optional(), files: z.array
 type FoundFile = DriveFile & { readonly path: string };
 
 /**
- * Open the files that are shared with a service account, or those of a shared drive, as a source
- * (developers.google.com/workspace/drive/api/reference/rest/v3, November 2026). Documents of Google are exported.
+ * Open the files shared with a service account, or those of a shared drive, as a source
+ * (developers.google.com/workspace/drive/api/reference/rest/v3, November 2026). Export Google documents.
  */
 export function openGoogleDriveReader(
   { url, account }: GoogleDriveConnection,
@@ -121,15 +121,15 @@ async function listFiles(
   }
 }
 
-/** Give files their paths below a folder; null for the top. Leave out files that are elsewhere, and folders. */
+/** Compute the paths of files below a folder, or below the top if null. Skip folders and files outside. */
 function pathsBelow(files: readonly DriveFile[], folder: string | null): FoundFile[] {
   const byId = new Map(files.map((file) => [file.id, file]));
   const paths = new Map<string, string | null>();
-  /** Path of a folder with a slash at its end; null outside of the wanted one, or in a circle. */
+  /** Return a folder's path with a trailing slash; null outside the wanted folder or in a cycle. */
   const folderPath = (id: string | undefined): string | null => {
     if (id === folder) return '';
     const own = id === undefined ? undefined : byId.get(id);
-    // What is shared with the account begins where the account may not see the parent.
+    // Items shared with the account are at the top if the account may not see their parent.
     if (id === undefined || own === undefined) return folder === null ? '' : null;
     const known = paths.get(id);
     if (known !== undefined) return known;
@@ -153,7 +153,7 @@ function nameOf({ name, mimeType }: DriveFile): string {
   return segmentOf(name) + (EXPORTS[mimeType]?.[1] ?? '');
 }
 
-/** Return true for a file with content. Forms, maps and links of Google have none. */
+/** Return true for a file with content, unlike Google's forms, maps and links. */
 function isReadable({ mimeType }: DriveFile): boolean {
   return !mimeType.startsWith(GOOGLE_TYPES) || mimeType in EXPORTS;
 }
@@ -166,8 +166,8 @@ function toListed(key: string, file: FoundFile, rights: boolean): ListedEntry {
 }
 
 /**
- * Read with whom a file is shared. Everyone of a domain, or with the link, counts as everyone. A file whose permissions
- * the account may not see names nobody.
+ * Return the readers of a file. Sharing with a whole domain, or by link, counts as everyone. A file whose permissions
+ * the account may not see has no readers.
  */
 function readersOf({ permissions = [] }: DriveFile): EntryReaders | 'everyone' {
   const valid = permissions.filter(({ deleted }) => deleted !== true);

@@ -1,12 +1,12 @@
 import { type EntryFault, type ListedEntry, type ReadEntry, SourceFault } from '../source-reader.ts';
 
-/** Reads of entries in progress at once. */
+/** Maximum number of concurrent reads of entries. */
 const CONCURRENT_READS = 4;
 
 /**
- * Read entries one by one, some at a time. An entry that is gone is omitted; one that is refused is a fault of its own.
+ * Read entries individually, with bounded concurrency. Omit missing entries. Report a refused entry as its own fault.
  *
- * @throws SourceFault if the place does not answer
+ * @throws SourceFault if the service doesn't respond
  */
 export async function readEach(
   entries: readonly ListedEntry[],

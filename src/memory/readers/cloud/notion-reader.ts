@@ -30,8 +30,8 @@ interface FoundPage {
 }
 
 /**
- * Open the pages that are shared with an integration of Notion as a source, as Markdown
- * (developers.notion.com/reference, version 2026-03-11). The time of the last edit tells that a page changed.
+ * Open the pages shared with a Notion integration as a source, as Markdown (developers.notion.com/reference, version
+ * 2026-03-11). The time of the last edit shows whether a page changed.
  */
 export function openNotionReader({ url, token }: NotionConnection): SourceReader {
   const headers = { authorization: `Bearer ${token.reveal()}`, 'notion-version': VERSION };
@@ -79,7 +79,7 @@ export function openNotionReader({ url, token }: NotionConnection): SourceReader
   };
 }
 
-/** Return the title of a page: the one property of type `title`, whatever its name. */
+/** Return the title of a page: its only property of type `title`, whatever its name. */
 function titleOf(properties: Readonly<Record<string, unknown>>): string {
   for (const property of Object.values(properties)) {
     const parsed = Title.safeParse(property);

@@ -1,12 +1,12 @@
-/** Item with its path, which several items of one place may have. */
+/** Item with a path that need not be unique. */
 interface Named {
   readonly id: string;
   readonly path: string;
 }
 
 /**
- * Give each item a key of its own: its path, and for all but the first of equal paths also its id before the extension.
- * The first is the one with the least id, so that keys do not depend on the order of a listing.
+ * Give each item a unique key: its path. Among items with equal paths, all but the one with the smallest id get the id
+ * inserted before the extension. Keys therefore don't depend on the order of a listing.
  */
 export function keysOf<T extends Named>(items: readonly T[]): Map<string, T> {
   const keys = new Map<string, T>();

@@ -21,7 +21,7 @@ import { readEach } from './list-read.ts';
 import { keysOf } from './path-names.ts';
 import { readSharePointRights } from './sharepoint-rights.ts';
 
-/** Time before its expiry at which a token is replaced. */
+/** Time before expiry at which a token is replaced. */
 const SPARE_MS = 300_000;
 const ITEMS_MAX = 1_000_000;
 
@@ -49,8 +49,8 @@ type Item = z.output<typeof Items>['value'][number];
 type FoundItem = Item & { readonly path: string; readonly readers?: EntryReaders | 'everyone' | undefined };
 
 /**
- * Open a document library of SharePoint, or the files of a person on OneDrive, as a source by Microsoft Graph v1.0
- * (learn.microsoft.com/graph/api/driveitem-delta, November 2026). The `cTag` of a file tells that its content changed.
+ * Open a SharePoint document library, or a person's OneDrive, as a source, through Microsoft Graph v1.0
+ * (learn.microsoft.com/graph/api/driveitem-delta, November 2026). The `cTag` shows whether a file's content changed.
  */
 export function openSharePointReader(
   connection: SharePointConnection,
@@ -88,7 +88,7 @@ export function openSharePointReader(
   };
 }
 
-/** Exchange the secret of an application for tokens (client credentials grant of RFC 6749). */
+/** Exchange an application's secret for tokens (client credentials grant of RFC 6749). */
 function openTokens({ loginUrl, tenant, clientId, clientSecret }: SharePointConnection) {
   const client = new ApiClient({ origin: loginUrl, name: 'Microsoft Entra ID', authorize: async () => FORM });
   let token: { readonly header: string; readonly renewAtMs: number } | null = null;
@@ -115,7 +115,7 @@ function openTokens({ loginUrl, tenant, clientId, clientSecret }: SharePointConn
 
 const FORM = { 'content-type': 'application/x-www-form-urlencoded' };
 
-/** Find the library of a site, or the drive of a person. @throws SourceFault */
+/** Find the library of a site or the drive of a person. @throws SourceFault */
 async function findDrive(
   api: ApiClient,
   { site, user }: SharePointConnection,
@@ -133,7 +133,7 @@ async function findDrive(
   throw new SourceFault('source_missing', `the site has no library "${library}"; it has ${names}`);
 }
 
-/** List all items of a drive. A later page may replace an item of an earlier one. */
+/** List all items of a drive. An item on a later page replaces the same item of an earlier page. */
 async function listItems(api: ApiClient, driveId: string, signal: AbortSignal): Promise<Item[]> {
   const items = new Map<string, Item>();
   const seen = new Set<string>();
@@ -156,7 +156,7 @@ async function listItems(api: ApiClient, driveId: string, signal: AbortSignal): 
   return [...items.values()].filter(({ file }) => file !== undefined);
 }
 
-/** Return the path of a file below a folder of the drive; null if it is elsewhere. */
+/** Return the path of a file below a folder of the drive; null if it is outside. */
 function pathBelow({ name = '', parentReference }: Item, folder: string): string | null {
   // "/drives/<id>/root:/Folder/Sub", percent-encoded.
   const parent = decodeURIComponent(/root:\/?(.*)$/.exec(parentReference?.path ?? '')?.[1] ?? '');
@@ -194,7 +194,7 @@ async function readItem(
     readers: item.readers,
   };
   if (size === 0) return { ...about, content: null };
-  // The address is signed, is valid for some minutes, and gets no credential of ours.
+  // The download URL is signed and valid for a few minutes, and gets none of our credentials.
   const place = `/v1.0/drives/${encodeURIComponent(driveId)}/items/${encodeURIComponent(item.id)}/content`;
   const address = await api.locate(place, signal);
   if (address.protocol !== 'https:' && !isLoopbackHost(address.hostname)) {

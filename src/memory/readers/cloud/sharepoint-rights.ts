@@ -3,9 +3,9 @@ import { z } from 'zod';
 import { type EntryReaders, SourceFault } from '../source-reader.ts';
 import type { ApiClient } from './api-client.ts';
 
-/** Requests of a batch (learn.microsoft.com/graph/json-batching, November 2026). */
+/** Maximum requests per batch (learn.microsoft.com/graph/json-batching, November 2026). */
 const BATCH = 20;
-/** Tries of requests in a batch that are refused for their rate, and the longest pause between two. */
+/** Maximum attempts at rate-limited requests of a batch, and the longest pause between two. */
 const TRIES = 6;
 const PAUSE_SECONDS_MAX = 120;
 
@@ -40,9 +40,9 @@ const Responses = z.object({
 type Response = z.output<typeof Responses>['responses'][number];
 
 /**
- * Read with whom items of a drive are shared. A link for the organization or for everyone counts as everyone.
+ * Read the readers of items in a drive. A link for the organization or for everyone counts as everyone.
  *
- * @returns readers by the id of the item
+ * @returns readers by item id
  * @throws SourceFault
  */
 export async function readSharePointRights(
@@ -73,7 +73,7 @@ async function readBatch(
     const refused = responses.filter((reply) => {
       const id = missing[Number(reply.id)];
       if (id !== undefined && reply.status === 200) found.set(id, reply.body?.value ?? []);
-      // An item that is gone by now.
+      // The item no longer exists.
       if (id !== undefined && reply.status === 404) found.set(id, []);
       return reply.status !== 200 && reply.status !== 404;
     });
@@ -89,7 +89,7 @@ async function readBatch(
   }
 }
 
-/** Return the seconds to wait: as many as the service asks for, or more with each try. */
+/** Return how many seconds to wait: as long as the service asks, otherwise increasing with each attempt. */
 function pauseOf(refused: readonly Response[], attempt: number): number {
   const asked = refused.map(({ headers = {} }) => Number(headers['Retry-After'] ?? headers['retry-after'] ?? 0));
   return Math.min(Math.max(...asked) || 2 ** attempt, PAUSE_SECONDS_MAX);
@@ -111,7 +111,7 @@ function readersOf(permissions: readonly Permission[]): EntryReaders | 'everyone
     ...grantedToIdentitiesV2,
   ]);
   const people = granted.flatMap(({ user, siteUser }) => user?.email ?? siteUser?.email ?? []);
-  // A group of the directory is known here by its id, and a group of the site by its name.
+  // We know a directory group by its id, and a site group by its name.
   const groups = granted.flatMap(({ group, siteGroup }) =>
     [group?.id, group?.displayName, siteGroup?.displayName].filter((name) => name !== undefined),
   );

@@ -5,7 +5,7 @@ import { fileNameOf } from '../../../platform/printable.ts';
 import { openFolderReader } from '../folder-reader.ts';
 import { type EntryFault, type ReadEntry, SourceFault, type SourceReader } from '../source-reader.ts';
 
-/** Files of days in folders of channels: `general/2024-05-06.json`. */
+/** Files per day in folders per channel: `general/2024-05-06.json`. */
 const DAYS = { include: ['*/[0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9].json'] };
 
 const Users = z.array(
@@ -29,13 +29,13 @@ const Messages = z.array(
 );
 type Message = z.output<typeof Messages>[number];
 
-/** Events of a channel that say nothing. */
+/** Channel events without content. */
 const SILENT = new Set(['channel_join', 'channel_leave', 'channel_topic', 'channel_purpose', 'bot_add', 'bot_remove']);
 
 /**
  * Open an unpacked export of a Slack workspace as a source
- * (slack.com/help/articles/220556107-How-to-read-Slack-data-exports, November 2026). An entry is a day of a channel, as
- * Markdown with the names of people; answers stand below their message.
+ * (slack.com/help/articles/220556107-How-to-read-Slack-data-exports, November 2026). Each entry is one day of a channel
+ * as Markdown, with people's names, and with replies below their message.
  */
 export function openSlackExportReader(options: { root: string; dataDir: string; bytesMax: number }): SourceReader {
   const folder = openFolderReader({ ...options, path: '.', globs: DAYS });
@@ -52,7 +52,7 @@ export function openSlackExportReader(options: { root: string; dataDir: string; 
   };
 }
 
-/** Read the names of people by their ids. @throws SourceFault if the folder is no export */
+/** Read people's names by id. @throws SourceFault if the folder is not an export */
 async function readNames(root: string): Promise<ReadonlyMap<string, string>> {
   for (const name of ['users.json', 'org_users.json']) {
     const text = await readFile(path.join(root, name), 'utf8').catch(() => null);
@@ -96,7 +96,7 @@ async function bytesOf(content: NonNullable<ReadEntry['content']>): Promise<Buff
   return Buffer.concat(parts);
 }
 
-/** Render the messages of a day. An answer stands below its message if that is of the same day. */
+/** Render the messages of a day. A reply stands below its message if both are of the same day. */
 function renderDay(messages: readonly Message[], people: ReadonlyMap<string, string>): string {
   const said = messages.filter(({ subtype, text, files }) => !SILENT.has(subtype ?? '') && (text !== '' || files));
   const first = new Set(said.map(({ ts }) => ts));
@@ -118,7 +118,7 @@ function renderMessage({ ts, user, username, text, files = [] }: Message, people
   return `**${name}** ${time}: ${[plainOf(text, people), ...attached].filter(Boolean).join(' ')}`;
 }
 
-/** Turn the marks of Slack into text (docs.slack.dev/messaging/formatting-message-text, November 2026). */
+/** Convert Slack markup to text (docs.slack.dev/messaging/formatting-message-text, November 2026). */
 function plainOf(text: string, people: ReadonlyMap<string, string>): string {
   return text
     .replace(/<@(\w+)(?:\|([^>]*))?>/g, (_, id: string, label?: string) => `@${people.get(id) ?? label ?? id}`)

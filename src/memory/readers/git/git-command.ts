@@ -5,21 +5,21 @@ import type { GitConnection } from '../../../platform/git-settings.ts';
 import { boundedLine } from '../../../platform/printable.ts';
 import { SourceFault } from '../source-reader.ts';
 
-/** Variables of the service that git may see: where programs, the home folder, proxies and certificates are. */
+/** Environment variables to pass to git: paths of programs, home directory, proxies and certificates. */
 const PASSED_ON = [
   ...['PATH', 'HOME', 'SSL_CERT_FILE', 'SSL_CERT_DIR'],
   ...['HTTPS_PROXY', 'https_proxy', 'HTTP_PROXY', 'http_proxy', 'NO_PROXY', 'no_proxy'],
 ];
-/** End of the error output that is kept. */
+/** Maximum length of the error output to keep, from its end. */
 const STDERR_CHARS_MAX = 4_096;
 const REASON_CHARS_MAX = 300;
-/** A transfer below this many bytes a second for this many seconds ends. */
+/** Minimum transfer rate in bytes per second, and the time below it after which a transfer is aborted. */
 const LOW_SPEED = { bytes: '100', seconds: '60' };
 const SSH_SECONDS = 20;
 
 /**
- * The git of the operator in one directory. Its settings come from the environment, which other users of the host
- * cannot read: a command line would show the token.
+ * The operator's git in one directory. Settings are passed in the environment, which other users of the host can't
+ * read: a command line would expose the token.
  */
 export class GitCommand {
   readonly #directory: string;
@@ -32,14 +32,14 @@ export class GitCommand {
     this.#env = environmentOf(connection);
   }
 
-  /** Run git to its end and return its output. @throws SourceFault with what git says */
+  /** Run git and return its output. @throws SourceFault quoting git */
   async run(args: readonly string[], signal: AbortSignal, input?: string): Promise<Buffer> {
     const parts: Buffer[] = [];
     for await (const part of this.stream(args, signal, input)) parts.push(part);
     return Buffer.concat(parts);
   }
 
-  /** Run git, and return its output while it arrives. @throws SourceFault at its end, with what git says */
+  /** Run git and yield its output as it arrives. @throws SourceFault quoting git, at the end of the output */
   async *stream(args: readonly string[], signal: AbortSignal, input = ''): AsyncGenerator<Buffer> {
     const child = this.#spawn(args, signal);
     const ended = outcomeOf(child);
@@ -54,7 +54,7 @@ export class GitCommand {
     if (code !== 0) throw gitFault(stderr, this.#connection);
   }
 
-  /** Start git, and return its output as a stream that fails if git does. */
+  /** Start git and return its output as a stream that fails if git does. */
   open(args: readonly string[]): Readable {
     const child = this.#spawn(args, null);
     const output = child.stdout as Readable;
@@ -76,7 +76,7 @@ export class GitCommand {
   }
 }
 
-/** Wait for the end of git. The exit code is null if it could not start, or was ended. */
+/** Wait for git to end. The exit code is null if git couldn't start or was killed. */
 function outcomeOf(child: ChildProcess): Promise<{ code: number | null; stderr: string }> {
   let stderr = '';
   child.stderr?.setEncoding('utf8').on('data', (text: string) => {
@@ -96,7 +96,7 @@ function environmentOf({ url, user, token, keyFile, knownHosts }: GitConnection)
   const own = processEnvironment();
   const scheme = /^(\w+):\/\//.exec(url)?.[1] ?? 'ssh';
   const settings: [string, string][] = [
-    // Submodules and redirects must not lead to a transport that the operator did not name.
+    // Submodules and redirects must not use a transport that the operator didn't specify.
     ['protocol.allow', 'never'],
     [`protocol.${scheme}.allow`, 'always'],
     ['http.followRedirects', 'false'],
@@ -132,7 +132,7 @@ function quoted(text: string): string {
   return `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }
 
-/** Words of git and ssh by which a failure is known, with its category and what to do. The first match counts. */
+/** Patterns of git's and ssh's messages, with the fault category and advice. The first match wins. */
 const FAILURES: readonly (readonly [RegExp, SourceFault['category'], string])[] = [
   [/not installed/, 'source_settings', 'install it'],
   [/could(?: not|n't) find remote ref/i, 'source_missing', 'the repository is empty or has no such branch'],
@@ -147,7 +147,7 @@ const FAILURES: readonly (readonly [RegExp, SourceFault['category'], string])[] 
   [/redirect/i, 'source_missing', 'the repository has moved; change its address in the settings'],
 ];
 
-/** Turn the error output of git into a fault, with the words of the server. */
+/** Convert git's error output to a fault that quotes the server. */
 function gitFault(stderr: string, { url }: GitConnection): SourceFault {
   const said = stderr.split('\n').filter((line) => /\S/.test(line));
   const line = said.findLast((each) => /^(?:fatal|error|remote|ssh)|denied|failed/i.test(each)) ?? said.at(-1) ?? '';

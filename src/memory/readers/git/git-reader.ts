@@ -18,29 +18,29 @@ import {
 } from '../source-reader.ts';
 import { GitCommand } from './git-command.ts';
 
-/** Reference of the fetched commit. */
+/** Ref of the fetched commit. */
 const FETCHED = 'refs/source/head';
 const SLICE_ENTRIES = 2_000;
-/** Age after which the copy of a repository is removed, if no synchronisation has used it. */
+/** Age after which an unused copy of a repository is deleted. */
 const COPY_MS_MAX = 30 * 86_400_000;
-/** Beginning of a file that Git LFS stores elsewhere (https://github.com/git-lfs/git-lfs/blob/main/docs/spec.md). */
+/** First line of a file that Git LFS stores elsewhere (https://github.com/git-lfs/git-lfs/blob/main/docs/spec.md). */
 const LFS = 'version https://git-lfs.github.com/spec/';
-/** Modes of files in trees of git; links and submodules have others. */
+/** File modes in git trees, as opposed to links and submodules. */
 const FILE_MODES = new Set(['100644', '100755']);
 
 export interface GitOptions {
   readonly connection: GitConnection;
   readonly config: ConfigOf<'git'>;
-  /** Folder for copies of repositories. They are caches. */
+  /** Folder for cached copies of repositories. */
   readonly cacheDir: string;
-  /** Name of the copy to keep; null for a copy that `close` removes. */
+  /** Name of the copy to keep; null for a temporary copy that `close` removes. */
   readonly copy: string | null;
   readonly bytesMax: number;
 }
 
 /**
- * Open a branch of a repository as a source. The id of a blob identifies the version of a file. The time of a file is
- * that of the last commit that changed it, as far as the fetched commits tell.
+ * Open a branch of a repository as a source. The blob id is the version of a file. The time of a file is that of the
+ * last fetched commit that changed it.
  */
 export async function openGitReader(options: GitOptions): Promise<SourceReader> {
   const { connection, config, bytesMax } = options;
@@ -85,7 +85,7 @@ export async function openGitReader(options: GitOptions): Promise<SourceReader> 
   };
 }
 
-/** Make the folder of a copy, and remove copies that no synchronisation has used for a month. */
+/** Create the folder of a copy, and remove copies that no synchronisation has used for a month. */
 async function openCopy({ cacheDir, copy }: GitOptions): Promise<string> {
   await mkdir(cacheDir, { recursive: true, mode: 0o700 });
   for (const name of await readdir(cacheDir)) {
@@ -100,7 +100,7 @@ async function openCopy({ cacheDir, copy }: GitOptions): Promise<string> {
   return directory;
 }
 
-/** Fetch the newest commits of the branch. A second `init` changes nothing. */
+/** Fetch the newest commits of the branch. Repeating `init` changes nothing. */
 async function fetch(
   git: GitCommand,
   { url }: GitConnection,
@@ -159,7 +159,7 @@ function pathsOf({ path: folder }: ConfigOf<'git'>): string[] {
   return folder === '' ? [] : [`:(literal,top)${folder}`];
 }
 
-/** Divide output at its NUL bytes. */
+/** Split output at NUL bytes. */
 async function* records(output: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   let rest: Buffer = Buffer.alloc(0);
   for await (const part of output) {
@@ -174,7 +174,7 @@ async function* records(output: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
   if (rest.length > 0) yield rest;
 }
 
-/** Read the contents of files of limited size by the ids of their blobs. */
+/** Read files of limited size by their blob ids. */
 async function readBlobs(git: GitCommand, entries: readonly ListedEntry[], signal: AbortSignal) {
   const ids = [...new Set(entries.map(({ version }) => version))];
   const blobs = new Map<string, Buffer>();

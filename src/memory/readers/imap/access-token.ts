@@ -12,10 +12,10 @@ const WORDS_CHARS_MAX = 300;
 type OAuthLogin = Extract<ImapLogin, { readonly tokenUrl: string }>;
 
 /**
- * Get an access token from an authorization server: with the refresh token (RFC 6749, section 6) or, without one, with
- * the credentials of the client (section 4.4).
+ * Request an access token from an authorization server: with the refresh token (RFC 6749, section 6), or else with
+ * client credentials (section 4.4).
  *
- * @throws SourceFault `source_refused` with the words of the server, or `source_unavailable`
+ * @throws SourceFault `source_refused` quoting the server, or `source_unavailable`
  */
 export async function requestAccessToken(login: OAuthLogin, signal: AbortSignal): Promise<Secret> {
   const { origin, pathname, search, host } = new URL(login.tokenUrl);
@@ -65,7 +65,7 @@ function fieldsOf(body: Buffer): Record<string, unknown> {
   }
 }
 
-/** Build the fault of an answer without a token. Its fields `error` and `error_description` are those of RFC 6749. */
+/** Build the fault for a response without a token. RFC 6749 defines its fields `error` and `error_description`. */
 function refusal(status: number, answer: Record<string, unknown>, login: OAuthLogin): SourceFault {
   const words = [answer['error'], answer['error_description']].filter((each) => typeof each === 'string');
   const secrets = [login.clientSecret, login.refreshToken].flatMap((secret) => secret?.reveal() ?? []);

@@ -7,26 +7,26 @@ import { SourceFault } from '../source-reader.ts';
 
 const WORDS_CHARS_MAX = 300;
 
-/** Response codes of a login that may succeed later (RFC 5530; LIMIT of RFC 9051). */
+/** Response codes of temporary login failures (RFC 5530; LIMIT of RFC 9051). */
 const PASSING = new Set(['UNAVAILABLE', 'INUSE', 'LIMIT', 'SERVERBUG', 'CONTACTADMIN']);
 
-/** Codes of the library for answers above the bounds of a connection. */
+/** Library error codes for responses that exceed the connection's limits. */
 const OVERSIZED = new Set(['LineTooLarge', 'LiteralTooLarge', 'ResponseTooLarge', 'TooManyTokens', 'TooManyResponses']);
 
-/** Error of the library, and the words for it. */
+/** Library error, with its description. */
 interface Failure {
   readonly error: Error & ImapFlowError;
   readonly settings: ImapSettings;
-  /** Server, for messages. */
+  /** Server name for messages. */
   readonly place: string;
-  /** Words of the server or, without any, of the library. */
+  /** Server's message, or else the library's. */
   readonly said: string;
 }
 
 /**
- * Turn an error of the library into a fault with the server's own words and advice. Errors of our own code stay.
+ * Convert a library error to a fault that quotes the server and gives advice. Return our own errors unchanged.
  *
- * @param folder folder that was used, or null
+ * @param folder folder in use, or null
  */
 export function toImapFault(error: unknown, settings: ImapSettings, folder: string | null): unknown {
   if (error instanceof SourceFault || !(error instanceof Error) || error instanceof TypeError) return error;
@@ -35,7 +35,7 @@ export function toImapFault(error: unknown, settings: ImapSettings, folder: stri
   return loginFault(failure) ?? commandFault(failure, folder) ?? connectionFault(failure);
 }
 
-/** Return why the server refuses to send a message; null for an error that concerns more than this one. */
+/** Return why the server refuses to send a message; null if the error isn't limited to that message. */
 export function refusalOf(error: unknown): string | null {
   const { code, responseStatus, responseText } = error as ImapFlowError;
   if (responseStatus === undefined || code === 'ETHROTTLE') return null;
@@ -53,7 +53,7 @@ function loginFault({ error, settings, place, said }: Failure): SourceFault | nu
   return new SourceFault('source_refused', message, { cause: error });
 }
 
-/** Build the fault of a command that the server refuses; null for other errors. */
+/** Build the fault for a command that the server refuses; null for other errors. */
 function commandFault({ error, settings, place, said }: Failure, folder: string | null): SourceFault | null {
   const { code, responseStatus, serverResponseCode, mailboxMissing } = error;
   if (code === 'ETHROTTLE') {
@@ -61,7 +61,7 @@ function commandFault({ error, settings, place, said }: Failure, folder: string 
     return new SourceFault('source_unavailable', message, { retryable: true, cause: error });
   }
   if (folder !== null && (mailboxMissing === true || serverResponseCode === 'NONEXISTENT')) {
-    // Another attempt lists the folders again.
+    // The next attempt lists the folders again.
     const message = `the folder "${folder}" was removed during the synchronisation (${said})`;
     return new SourceFault('source_missing', message, { retryable: true, cause: error });
   }
@@ -79,12 +79,12 @@ function connectionFault({ error, settings, place, said }: Failure): SourceFault
   if (certificate !== null) return unusable(certificate);
   if (tlsFailed === true) return unusable(`security is ${settings.security}, and TLS fails (${said}); check port`);
   if (OVERSIZED.has(code)) return unusable(`an answer is above the allowed size (${code})`);
-  // The library gives no code to a server without a fitting way to log in.
+  // The library has no error code for a server without a supported login method.
   if (code === '') return unusable(`${said}; check security, password and oauth of the connection`);
   return unusable(NETWORK_REASONS[code] ?? `the connection ended (${said})`, true);
 }
 
-/** Return the words of the server, or those of the library, without the password if the server repeats it. */
+/** Return the server's message, or else the library's, with the password removed in case the server repeats it. */
 function wordsOf(error: Error & ImapFlowError, { login }: ImapSettings): string {
   const { responseText, response, oauthError } = error;
   const given = [responseText, response].find((each) => typeof each === 'string' && each !== '');

@@ -19,28 +19,28 @@ import { chooseFolders } from './mail-folders.ts';
 import { MailServer } from './mail-server.ts';
 import { readText } from './mail-text.ts';
 
-/** Messages of one slice of a listing. */
+/** Messages per slice of a listing. */
 const SLICE_MESSAGES = 1_000;
-/** Messages of a folder, as of a source. */
+/** Maximum messages per folder, the same as per source. */
 const MESSAGES_MAX = 1_000_000;
-/** Part of a large message to ask for at once. */
+/** Size of the parts in which a large message is fetched. */
 const CHUNK_BYTES = 1024 * 1024;
 
 export interface ImapReaderOptions {
   readonly imap: ImapSettings;
-  /** Names of folders, or globs. */
+  /** Folder names or globs. */
   readonly folders: readonly string[];
-  /** First day of arrival, as YYYY-MM-DD; undefined: all messages. */
+  /** Earliest day of arrival, YYYY-MM-DD; undefined for all messages. */
   readonly since?: string | undefined;
-  /** False: only the text of messages is read. */
+  /** False to read only the text of messages. */
   readonly attachments: boolean;
   readonly bytesMax: number;
 }
 
 /**
- * Open a mailbox (IMAP4rev1, RFC 3501; IMAP4rev2, RFC 9051) as a source. Each message is an entry, as the bytes of
- * RFC 5322. A message never changes, so that its key alone identifies its content. Reading changes nothing in the
- * mailbox: folders are opened with EXAMINE, and messages read with BODY.PEEK.
+ * Open a mailbox (IMAP4rev1, RFC 3501; IMAP4rev2, RFC 9051) as a source. Each message is an entry, as RFC 5322 bytes.
+ * Messages never change, so a key alone identifies its content. Reading leaves the mailbox unchanged: folders are
+ * opened with EXAMINE, and messages read with BODY.PEEK.
  */
 export function openImapReader(options: ImapReaderOptions): SourceReader {
   const server = new MailServer(options.imap);
@@ -63,7 +63,7 @@ export function openImapReader(options: ImapReaderOptions): SourceReader {
   };
 }
 
-/** List a folder, or report that the server refuses to read it. */
+/** List a folder, or report a fault if the server refuses to read it. */
 async function* listIfAllowed(
   server: MailServer,
   folder: string,
@@ -73,13 +73,13 @@ async function* listIfAllowed(
   try {
     yield* listFolder(server, folder, options, signal);
   } catch (error) {
-    // A login that is refused concerns all folders. It fails before a folder is opened.
+    // A refused login affects all folders. It fails before a folder is opened.
     if (!(error instanceof SourceFault) || error.category !== 'source_refused') throw error;
     yield { entries: [], faults: [{ key: folder, isFolder: true, fault: error.message }] };
   }
 }
 
-/** List the messages of a folder that are not marked as deleted. */
+/** List the messages of a folder that aren't marked as deleted. */
 async function* listFolder(
   server: MailServer,
   folder: string,
@@ -104,7 +104,7 @@ async function* listFolder(
   });
 }
 
-/** List messages with their sizes. @param uids ascending numbers */
+/** List messages with their sizes. @param uids ascending UIDs */
 async function listSlice(
   client: ImapFlow,
   place: { readonly folder: string; readonly uidValidity: string },
@@ -133,7 +133,7 @@ async function readFolder(
   signal: AbortSignal,
 ): Promise<(ReadEntry | EntryFault)[]> {
   return server.withFolder(folder, signal, async ({ client, uidValidity }) => {
-    // Messages of an earlier numbering are gone, and listed under new keys next time.
+    // Skip messages with an old UIDVALIDITY. The next listing has them under new keys.
     const current = entries.filter(({ key }) => parseKey(key).uidValidity === uidValidity);
     const read: (ReadEntry | EntryFault)[] = [];
     if (!options.attachments) {
@@ -158,8 +158,8 @@ interface FetchedMail {
 }
 
 /**
- * Fetch envelopes and more of some messages. Messages that are gone are missing from the result. If the server refuses
- * the command, fetch one message after the other, so that a damaged one does not keep the others from being read.
+ * Fetch envelopes and more of several messages. Omit missing messages. If the server refuses the command, fetch
+ * messages one by one, so that a damaged one doesn't block the others.
  */
 async function fetchSome(
   client: ImapFlow,
@@ -216,14 +216,14 @@ function toEntry(
   const about = describeMail(key, version, message);
   const tooLarge = tooLargeFault(key, size, bytesMax);
   if (tooLarge !== null) return { key, fault: `"${about.fileName}": ${tooLarge.fault}` };
-  // Some servers announce a smaller size than the message has.
+  // Some servers announce a smaller size than the actual one.
   if (source !== undefined && source.length <= INLINE_BYTES_MAX) {
     return { ...about, content: source.length === 0 ? null : { bytes: source } };
   }
   return { ...about, content: { openStream: () => Readable.from(download(server, key, bytesMax, signal)) } };
 }
 
-/** Download a message in parts. The folder is open until the last one. */
+/** Download a message in parts. The folder stays open until the last part. */
 async function* download(
   server: MailServer,
   key: string,

@@ -7,7 +7,7 @@ const SUBJECT_CHARS_MAX = 200;
 const PEOPLE_CHARS_MAX = 200;
 const ID_CHARS_MAX = 200;
 
-/** Place of a message: the folder, the number of its numbering, and its number in it. */
+/** Location of a message: folder, UIDVALIDITY and UID. */
 export interface MailKey {
   readonly folder: string;
   readonly uidValidity: string;
@@ -15,21 +15,21 @@ export interface MailKey {
 }
 
 /**
- * Name a message by folder, UIDVALIDITY and UID, which identify its content for ever (RFC 9051, section 2.3.1.1). A
- * message that is moved, or numbered anew, has a new key and the same content, so that its document stays.
+ * Build the key of a message from folder, UIDVALIDITY and UID, which permanently identify its content (RFC 9051,
+ * section 2.3.1.1). Moving or renumbering a message changes its key but not its content, so its document stays.
  */
 export function keyOf({ folder, uidValidity, uid }: MailKey): string {
   return `${folder}/${uidValidity}-${uid}.eml`;
 }
 
-/** Read a key that `keyOf` made. */
+/** Parse a key built by `keyOf`. */
 export function parseKey(key: string): MailKey {
   const at = key.lastIndexOf('/');
   const [uidValidity = '', uid = ''] = key.slice(at + 1, -'.eml'.length).split('-');
   return { folder: key.slice(0, at), uidValidity, uid: Number(uid) };
 }
 
-/** Describe the document of a message, without its content. */
+/** Describe a message's document, without its content. */
 export function describeMail(key: string, version: string, message: FetchMessageObject): Omit<ReadEntry, 'content'> {
   const { envelope = {}, headers, internalDate } = message;
   const subject = boundedLine(envelope.subject ?? '', SUBJECT_CHARS_MAX);
@@ -58,8 +58,8 @@ export function describeMail(key: string, version: string, message: FetchMessage
 }
 
 /**
- * Return the id of the first message of a conversation: the first of `References`, else that of `In-Reply-To`, else
- * the id of the message itself (RFC 5322, section 3.6.4).
+ * Return the id of the first message of a conversation: the first in `References`, else that in `In-Reply-To`, else the
+ * message's own id (RFC 5322, section 3.6.4).
  */
 function threadOf(headers: string, inReplyTo: string, messageId: string): string | null {
   const unfolded = headers.replace(/\r?\n[ \t]+/g, ' ');
@@ -67,7 +67,7 @@ function threadOf(headers: string, inReplyTo: string, messageId: string): string
   return firstId(references) ?? firstId(inReplyTo) ?? firstId(messageId);
 }
 
-/** Return the first message id of a header without its brackets; the hash of one that is too long for metadata. */
+/** Return the first message id in a header without its brackets, hashed if it is too long for metadata. */
 function firstId(header: string): string | null {
   const id = /<([^<>\s]+)>/.exec(header)?.[1];
   if (id === undefined) return null;

@@ -5,15 +5,15 @@ import { SourceFault } from '../source-reader.ts';
 const FOLDERS_MAX = 10_000;
 const NAMES_SHOWN = 20;
 
-/** Marks of names that hold no messages (RFC 9051, section 7.3.1). */
+/** Flags of names that contain no messages (RFC 9051, section 7.3.1). */
 const UNREADABLE = ['\\Noselect', '\\NonExistent'];
 
 /**
- * Choose the folders that names or patterns stand for, with "/" between the parts of a name whatever the server uses.
- * A name that begins with a dot needs a pattern that names it.
+ * Select folders by names or patterns, with "/" as the delimiter whatever the server uses. A name that starts with a
+ * dot matches only a pattern with that dot.
  *
- * @returns names of the folders, as the server has them
- * @throws SourceFault if no folder has a given name, or fits a pattern
+ * @returns folder names as known to the server
+ * @throws SourceFault if a name or pattern matches no folder
  */
 export function chooseFolders(listed: readonly ListResponse[], wanted: readonly string[]): string[] {
   if (listed.length > FOLDERS_MAX) {
@@ -34,12 +34,12 @@ export function chooseFolders(listed: readonly ListResponse[], wanted: readonly 
 }
 
 function isNamed(folder: ListResponse, name: string): boolean {
-  // INBOX is the only name without regard to case (RFC 9051, section 5.1).
+  // INBOX is the only case-insensitive name (RFC 9051, section 5.1).
   if (folder.path === 'INBOX' && name.toUpperCase() === 'INBOX') return true;
   return folder.path === name || shownName(folder) === name.normalize('NFC');
 }
 
-/** Return the name of a folder with "/" between its parts, in NFC. */
+/** Return a folder's name with "/" as the delimiter, in NFC. */
 function shownName({ path, delimiter }: ListResponse): string {
   return (delimiter ? path.replaceAll(delimiter, '/') : path).normalize('NFC');
 }

@@ -6,20 +6,20 @@ import { requestAccessToken } from './access-token.ts';
 import { toImapFault } from './imap-faults.ts';
 
 const CONNECT_MS_MAX = 30_000;
-/** Longest silence of the server during a command. */
+/** Maximum silence of the server during a command. */
 const SILENCE_MS_MAX = 120_000;
-/** Bounds of one answer: of a list of a million numbers, and of a message that is read at once. */
+/** Size limits of one response: for a list of a million numbers, and for a message read at once. */
 const LINE_BYTES_MAX = 16 * 1024 * 1024;
 const LITERAL_BYTES_MAX = 32 * 1024 * 1024;
 
-/** Folder that is open for reading. */
+/** Folder opened for reading. */
 export interface OpenFolder {
   readonly client: ImapFlow;
-  /** Number that changes when the server numbers its messages anew (RFC 9051, section 2.3.1.1). */
+  /** Number that changes when the server renumbers its messages (RFC 9051, section 2.3.1.1). */
   readonly uidValidity: string;
 }
 
-/** Connection to a mail server. It opens when it is first used, and again after it was lost between two uses. */
+/** Connection to a mail server. It opens on first use, and reopens if it was lost between two uses. */
 export class MailServer {
   readonly #settings: ImapSettings;
   #client: ImapFlow | null = null;
@@ -42,7 +42,7 @@ export class MailServer {
     }
   }
 
-  /** Use a folder, read-only (EXAMINE). Others wait until the work is done. @throws SourceFault */
+  /** Use a folder read-only (EXAMINE). Others wait until the work is done. @throws SourceFault */
   async withFolder<T>(path: string, signal: AbortSignal, work: (folder: OpenFolder) => Promise<T>): Promise<T> {
     const using = this.eachOfFolder(path, signal, async function* once(folder) {
       yield await work(folder);
@@ -52,7 +52,7 @@ export class MailServer {
   }
 
   /**
-   * Yield what `work` yields while a folder is open, read-only (EXAMINE). Others wait until the end.
+   * Yield what `work` yields while a folder is open read-only (EXAMINE). Others wait until the end.
    *
    * @throws SourceFault
    */
@@ -115,7 +115,7 @@ export class MailServer {
       secure: security === 'tls',
       doSTARTTLS: security === 'starttls',
       tls: ca === null ? {} : { ca },
-      // The library would log commands.
+      // Disable logging, which would include commands.
       logger: false,
       disableAutoIdle: true,
       connectionTimeout: CONNECT_MS_MAX,
@@ -125,7 +125,7 @@ export class MailServer {
       maxLiteralSize: LITERAL_BYTES_MAX,
       maxResponseSize: 2 * LITERAL_BYTES_MAX,
     });
-    // Each command reports the error of its connection.
+    // Ignore connection errors here, since each command reports them.
     client.on('error', () => {});
     this.#client = client;
     await client.connect();

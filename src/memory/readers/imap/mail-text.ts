@@ -8,13 +8,13 @@ import {
 } from '../source-reader.ts';
 import { describeMail, parseKey } from './mail-entry.ts';
 
-/** Headers that describe the parts of a message, with their continuation lines (RFC 2045). */
+/** Headers that describe the parts of a message, including continuation lines (RFC 2045). */
 const MIME_HEADERS = /^(?:content-[\w-]+|mime-version):.*\r?\n(?:[ \t].*\r?\n)*/gim;
 
 /**
- * Read a message without its attachments: its headers, and the part that holds its text (HTML if there is one).
+ * Read a message without its attachments: its headers, and the part with its text (HTML if there is one).
  *
- * @returns a message of RFC 5322 with this part as its only one
+ * @returns RFC 5322 message with this part as its only one
  */
 export async function readText(
   client: ImapFlow,
@@ -26,7 +26,7 @@ export async function readText(
   const chosen = parts.find(({ type }) => type === 'text/html') ?? parts[0];
   const tooLarge = tooLargeFault(key, chosen?.size ?? 0, INLINE_BYTES_MAX);
   if (tooLarge !== null) return { key, fault: `the text of "${about.fileName}": ${tooLarge.fault}` };
-  // The only part of a message without parts is called TEXT, and the headers of the message describe it.
+  // In a message without parts, the only part is TEXT, and the message headers describe it.
   const section = chosen === undefined ? null : (chosen.part ?? 'TEXT');
   const isWhole = section === 'TEXT';
   const names = section === null ? [] : isWhole ? [section] : [`${section}.MIME`, section];
@@ -42,13 +42,13 @@ export async function readText(
   return { ...about, content: { bytes: Buffer.concat([head, ...body]) } };
 }
 
-/** Remove headers of MIME. @param isContinued true if the headers of a part follow, so that no empty line ends them */
+/** Remove MIME headers. @param isContinued true if a part's headers follow, so that no empty line ends these */
 function withoutMime(headers: string, isContinued: boolean): string {
   const rest = headers.replace(MIME_HEADERS, '').replace(/\r?\n$/, '');
   return isContinued ? `${rest}MIME-Version: 1.0\r\n` : `${rest}\r\n`;
 }
 
-/** List the parts of a message with text that are no attachments, in their order. */
+/** List a message's text parts in order, without attachments. */
 function textParts(node: MessageStructureObject): MessageStructureObject[] {
   if (node.childNodes !== undefined && node.type.startsWith('multipart/')) return node.childNodes.flatMap(textParts);
   const isText = node.type === 'text/plain' || node.type === 'text/html';

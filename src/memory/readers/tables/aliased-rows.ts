@@ -1,8 +1,8 @@
 import type { ListedRow, RowQuery, TableRow } from './table-database.ts';
 
 /**
- * Row of a query whose columns have fixed names: `key0`, `key1` …, `version`, `size`, and `value0`, `value1` …, since
- * names of columns of the operator may be anything.
+ * Query row with fixed column aliases, since the operator's column names are arbitrary: `key0`, `key1` …, `version`,
+ * `size`, and `value0`, `value1` ….
  */
 export type AliasedRow = Readonly<Record<string, unknown>>;
 
@@ -14,7 +14,7 @@ export function toListedRow(row: AliasedRow, { key }: RowQuery): ListedRow {
   };
 }
 
-/** Return a row with its values, or without them if it has more than `bytesMax`. */
+/** Convert a row, without its values if they exceed `bytesMax`. */
 export function toTableRow(row: AliasedRow, query: RowQuery, bytesMax: number, eventTimeMs: number | null): TableRow {
   const listed = toListedRow(row, query);
   const values = query.columns.map((name, index) => [name, row[`value${index}`] as string | null]);

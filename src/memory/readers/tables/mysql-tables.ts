@@ -10,10 +10,10 @@ const CONNECT_MS = 10_000;
 /** Time limit of a statement on the operator's database. */
 const STATEMENT_SECONDS = 60;
 const TIME_TYPES = /^(?:date|datetime|timestamp)\b/;
-/** Rights of an administrator on all databases. */
+/** Administrative privileges on all databases. */
 const ADMINISTRATOR = /\b(?:ALL PRIVILEGES|SUPER|FILE)\b[^`']* ON \*\.\*/;
 
-/** Open a database of MySQL or MariaDB. The session only reads, and has a time limit for each statement. */
+/** Open a MySQL or MariaDB database. The session is read-only and limits the time of each statement. */
 export function openMysqlTables(settings: MysqlConnection): TableDatabase {
   let opened: Promise<Connection> | null = null;
   const query = (sql: string, values: readonly string[], signal: AbortSignal) =>
@@ -62,7 +62,7 @@ async function connect({ host, port, user, password, database, ssl }: MysqlConne
     password: password.reveal(),
     charset: 'utf8mb4',
     connectTimeout: CONNECT_MS,
-    // The server must not ask for files of this host.
+    // The server must not request files of this host.
     flags: ['-LOCAL_FILES'],
     ...(ssl === null ? {} : { ssl: { rejectUnauthorized: true, ...(ca === null ? {} : { ca }) } }),
   });
@@ -135,7 +135,7 @@ function readSql(query: RowQuery, keys: readonly (readonly string[])[], bytesMax
   };
 }
 
-/** Read a time in microseconds since 1970. */
+/** Parse a time in microseconds since 1970. */
 function timeOf(row: RowDataPacket): number | null {
   const at = row['at'] as string | number | null;
   return at === null ? null : Math.floor(Number(at) / 1_000);
@@ -166,12 +166,12 @@ function conditions({ key, where }: RowQuery): string {
   return [...hasKey, ...where.map(({ name }) => `t.${quoted(name)} = ?`)].join(' AND ');
 }
 
-/** Build the size of the columns that form a document, in bytes. */
+/** Build the expression for the size in bytes of a document's columns. */
 function size({ columns }: RowQuery): string {
   return columns.map((name) => `COALESCE(OCTET_LENGTH(t.${quoted(name)}), 0)`).join(' + ');
 }
 
-/** Build a hash of the columns that form a document. Each is hashed alone, since a joined text has a maximum length. */
+/** Build a hash of a document's columns. Hash each column separately, since concatenated text has a maximum length. */
 function version({ columns, eventTime, updatedAt }: RowQuery): string {
   const all = [...new Set([...columns, ...(eventTime === null ? [] : [eventTime])])];
   const parts = all.map((name) => `COALESCE(SHA2(${asText(name)}, 256), '-')`);
@@ -179,7 +179,7 @@ function version({ columns, eventTime, updatedAt }: RowQuery): string {
   return updatedAt === null ? digest : `COALESCE(${asText(updatedAt)}, ${digest})`;
 }
 
-/** Codes of MySQL for a login or a right that is refused, and for a name that does not exist. */
+/** MySQL error codes for a refused login or privilege, and for an unknown name. */
 const REFUSED = new Set(['ER_ACCESS_DENIED_ERROR', 'ER_DBACCESS_DENIED_ERROR', 'ER_HOST_NOT_PRIVILEGED']);
 const GONE = new Set([
   ...['ER_BAD_DB_ERROR', 'ER_NO_SUCH_TABLE', 'ER_BAD_FIELD_ERROR', 'ER_TABLEACCESS_DENIED_ERROR'],

@@ -5,7 +5,7 @@ import type { Column, ListedRow, RowQuery, TableDescription, TableName, TableRow
 /** Time limit of a statement on the operator's database. */
 const STATEMENT_MS_MAX = 60_000;
 
-/** Return the identity of a database among all servers, and the rights of the connected role. */
+/** Return a database's globally unique identity, and the rights of the connected role. */
 export async function describeConnection(sql: Sql): Promise<{ identity: string; isSuperuser: boolean }> {
   const [row] = await sql`
     SELECT pg_postmaster_start_time()::text || '/' || oid::text AS identity, current_setting('is_superuser') = 'on' AS super
@@ -13,7 +13,7 @@ export async function describeConnection(sql: Sql): Promise<{ identity: string; 
   return { identity: row?.['identity'] as string, isSuperuser: row?.['super'] as boolean };
 }
 
-/** Run queries in a read-only transaction, with a time limit for each statement. */
+/** Run queries in a read-only transaction with a time limit per statement. */
 export function readOnly<T>(sql: Sql, fn: (tx: Sql) => Promise<T>): Promise<T> {
   return sql.begin('isolation level repeatable read read only', async (tx) => {
     await tx`SELECT set_config('statement_timeout', ${String(STATEMENT_MS_MAX)}, true)`;
@@ -21,7 +21,7 @@ export function readOnly<T>(sql: Sql, fn: (tx: Sql) => Promise<T>): Promise<T> {
   });
 }
 
-/** Describe a table or view, or return null if it does not exist. */
+/** Describe a table or view. Return null if it doesn't exist. */
 export async function describeTable(sql: Sql, { schema, table }: TableName): Promise<TableDescription | null> {
   const [found] = await sql`
     SELECT c.oid::bigint AS oid, has_table_privilege(c.oid, 'SELECT') OR has_any_column_privilege(c.oid, 'SELECT') AS readable
@@ -44,7 +44,7 @@ export async function describeTable(sql: Sql, { schema, table }: TableName): Pro
   };
 }
 
-/** List a page of rows in key order, after the row with the key `after`. */
+/** List a page of rows in key order, starting after the key `after`. */
 export async function listRows(
   tx: Sql,
   query: RowQuery,
@@ -69,7 +69,7 @@ export async function listRows(
   }));
 }
 
-/** Read rows by their keys. Describe a row of more than `bytesMax` without its values. */
+/** Read rows by key. Describe a row of more than `bytesMax` without its values. */
 export async function readRows(
   tx: Sql,
   query: RowQuery,
@@ -103,7 +103,7 @@ export async function readRows(
   });
 }
 
-/** Build the stored size of the columns, which needs no reading of large values. */
+/** Build the expression for the stored size of the columns, which doesn't read large values. */
 function storedSize(tx: Sql, { columns }: RowQuery): SqlFragment {
   return columns.reduce(
     (sum, column) => tx`${sum} + coalesce(pg_column_size(t.${tx(column)}), 0)`,
@@ -111,7 +111,7 @@ function storedSize(tx: Sql, { columns }: RowQuery): SqlFragment {
   );
 }
 
-/** Build the text of all columns that form a document, to detect a change. */
+/** Build the text of a document's columns, for change detection. */
 function rowText(tx: Sql, { columns, eventTime }: RowQuery): SqlFragment {
   const all = [...new Set([...columns, ...(eventTime === null ? [] : [eventTime])])];
   return tx`ROW(${list(
@@ -141,7 +141,7 @@ function hasKey(tx: Sql, key: readonly Column[]): SqlFragment {
   );
 }
 
-/** Cast the values of a key to the types of its columns, so that an index on the key applies. */
+/** Cast key values to the types of their columns, so that an index on the key applies. */
 function keyValues(tx: Sql, key: readonly Column[], values: readonly string[]): SqlFragment {
   return list(
     tx,

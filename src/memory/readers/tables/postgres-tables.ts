@@ -7,7 +7,7 @@ import type { TableDatabase } from './table-database.ts';
 
 const TIME_TYPES = /^(date|timestamp)/;
 
-/** Open a database of PostgreSQL. @param ownIdentity of the service's own database, which no source may read */
+/** Open a PostgreSQL database. @param ownIdentity identity of the service's own database, which no source may read */
 export function openPostgresTables(url: Secret, ownIdentity: () => Promise<string>): TableDatabase {
   const sql = openPostgres({ url }, { poolMax: 2, applicationName: 'service/source' });
   return {
@@ -32,7 +32,7 @@ async function checkConnection(sql: Sql, ownIdentity: () => Promise<string>): Pr
     throw new SourceFault('source_refused', "the connection leads to the service's own database");
 }
 
-/** SQLSTATE codes for a configured name or a right that no longer exists. */
+/** SQLSTATE codes for a configured name or privilege that no longer exists. */
 const GONE = new Set(['42P01', '42703', '42501', '3F000', '42883']);
 
 async function asFault<T>(work: () => Promise<T>): Promise<T> {

@@ -3,8 +3,8 @@ import type { EntryReaders } from '../source-reader.ts';
 const GROUP = 'group:';
 
 /**
- * Read the users and groups of a row: addresses and `group:NAME`, separated by commas, as a JSON list, or as an array
- * of PostgreSQL. `*` is everyone. Nothing is nobody.
+ * Parse the users and groups of a row: email addresses and `group:NAME`, separated by commas, as a JSON list, or as a
+ * PostgreSQL array. `*` means everyone. An empty value means nobody.
  */
 export function readReaders(value: string | null): EntryReaders | 'everyone' {
   const names = namesIn(value?.trim() ?? '');

@@ -9,10 +9,10 @@ import type { Column, RowQuery, TableDatabase } from './table-database.ts';
 const THREAD_MODULE = new URL('./sqlite-thread.ts', import.meta.url).href;
 /** Time limit of a statement. */
 const STATEMENT_MS_MAX = 60_000;
-/** Types of columns that a bound text can be converted to (https://sqlite.org/lang_expr.html#castexpr). */
+/** Column types that a bound text can be cast to (https://sqlite.org/lang_expr.html#castexpr). */
 const CASTABLE = /^[\w ]+(?:\([\d, ]+\))?$/;
 
-/** Open a file of SQLite. Times are ISO 8601 texts, Julian days or Unix seconds, as its function `unixepoch` reads. */
+/** Open an SQLite file. Times are ISO 8601 texts, Julian days or Unix seconds, as read by SQLite's `unixepoch`. */
 export function openSqliteTables(file: string): TableDatabase {
   const thread = openThread();
   const run = async (sql: string, values: readonly string[], signal: AbortSignal): Promise<AliasedRow[]> => {
@@ -76,7 +76,7 @@ function readSql(query: RowQuery, keys: readonly (readonly string[])[], bytesMax
   };
 }
 
-/** Read a time in seconds since 1970. */
+/** Parse a time in seconds since 1970. */
 function timeOf(row: AliasedRow): number | null {
   return row['at'] === null ? null : Number(row['at']) * 1_000;
 }
@@ -97,7 +97,7 @@ function keyTexts(key: readonly Column[]): string {
   return key.map(({ name }, index) => `${asText(name)} AS key${index}`).join(', ');
 }
 
-/** Build the place of a bound text as a value of a column's type. */
+/** Build the placeholder of a bound text, cast to a column's type. */
 function bound({ type }: Column): string {
   return CASTABLE.test(type) ? `CAST(? AS ${type})` : '?';
 }
@@ -112,11 +112,11 @@ function conditions({ key, where }: RowQuery): string {
 }
 
 function valuesOf({ where }: RowQuery): string[] {
-  // A condition on a truth value is one on a number.
+  // SQLite compares truth values as numbers.
   return where.map(({ value }) => (value === 'true' ? '1' : value === 'false' ? '0' : value));
 }
 
-/** Build the size of the columns that form a document, in bytes. */
+/** Build the expression for the size in bytes of a document's columns. */
 function size({ columns }: RowQuery): string {
   return columns.map((name) => `coalesce(length(CAST(t.${quoted(name)} AS BLOB)), 0)`).join(' + ');
 }

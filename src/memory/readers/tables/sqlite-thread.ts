@@ -1,17 +1,17 @@
 import { createHash } from 'node:crypto';
 import type { DatabaseSync, SQLInputValue } from 'node:sqlite';
 
-/** Time to wait for a lock of another process, in milliseconds. */
+/** Maximum wait for another process's lock. */
 const BUSY_MS = 5_000;
 
-/** Statement on one file, which runs on a thread, because the calls of SQLite block. */
+/** Statement on a file, run on a thread since SQLite calls block. */
 export interface SqliteCall {
   readonly file: string;
   readonly sql: string;
   readonly values: readonly string[];
 }
 
-/** Run one statement on a file that is opened for reading only. @returns its rows */
+/** Run one statement on a file opened read-only. @returns its rows */
 export async function runSqlite({ file, sql, values }: SqliteCall): Promise<Record<string, unknown>[]> {
   const { DatabaseSync: Database } = await import('node:sqlite');
   const database: DatabaseSync = new Database(file, { readOnly: true, timeout: BUSY_MS });

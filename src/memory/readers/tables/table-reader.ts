@@ -13,7 +13,7 @@ import { readReaders } from './read-readers.ts';
 import type { Column, ListedRow, RowQuery, TableDatabase, TableRow } from './table-database.ts';
 
 const PAGE_ROWS = 1_000;
-/** Longest value of metadata, which holds the key of a row. */
+/** Maximum length of a metadata value, which holds the key of a row. */
 const KEY_CHARS_MAX = 512;
 /** Maximum size of a row as text. A page of rows is held in memory. */
 const ROW_BYTES_MAX = 16 * 1024 * 1024;
@@ -31,7 +31,7 @@ export interface TableConfig {
 }
 
 /**
- * Open a table or view as a source. Each row is an entry. Its hash or an update column identifies its version.
+ * Open a table or view as a source. Each row is an entry, whose version is its hash or an update column.
  *
  * @param kind value of the metadata `source_kind`
  */
@@ -107,7 +107,7 @@ async function prepareQuery(
   };
 }
 
-/** Return the version of a row. Readers that come along anew make all rows new. */
+/** Return the version of a row. Enabling the import of readers makes all rows new. */
 function versionOf({ version }: { readonly version: string }, { readers }: TableConfig): string {
   return readers === undefined ? version : `${version} ${readers}`;
 }
@@ -129,7 +129,7 @@ function keyFault(name: string): EntryFault {
   return { key: `${name.slice(0, 80)}…`, fault: `its key is longer than ${KEY_CHARS_MAX} characters` };
 }
 
-/** Render a primary key as text: its only value, or a JSON list. */
+/** Render a primary key as text: its only value, or else a JSON list. */
 function pkOf(key: readonly string[]): string {
   const [only] = key;
   return key.length === 1 && only !== undefined ? only : JSON.stringify(key);

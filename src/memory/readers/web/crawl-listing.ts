@@ -1,21 +1,21 @@
 import { type EntryFault, type ListedEntry, type Listing, longKeyFault } from '../source-reader.ts';
 import type { PageContent } from './get-page.ts';
 
-/** Place of an entry's content. */
+/** Location of an entry's content. */
 export interface FoundPage {
   readonly url: URL;
-  /** Content, if this crawl has read it. */
+  /** Content if this crawl has read it. */
   readonly content: PageContent | null;
   readonly eventTimeMs: number | null;
 }
 
-/** Page that names another address as its own, until it is known if that one can be read. */
+/** Page with a different canonical URL, held until it is known whether that URL can be read. */
 interface Variant {
   readonly entry: ListedEntry;
   readonly found: FoundPage;
 }
 
-/** Entries and faults of a crawl, which are listed in slices. */
+/** Entries and faults of a crawl, listed in slices. */
 export class CrawlListing {
   readonly #pagesMax: number;
   readonly #hasNotes: boolean;
@@ -27,7 +27,7 @@ export class CrawlListing {
   #isIncomplete = false;
   #isCut = false;
 
-  /** @param hasNotes true if the crawl knows the pages of the one before */
+  /** @param hasNotes true if the notes of the previous crawl are available */
   constructor(options: { readonly pagesMax: number; readonly hasNotes: boolean }) {
     this.#pagesMax = options.pagesMax;
     this.#hasNotes = options.hasNotes;
@@ -37,27 +37,27 @@ export class CrawlListing {
     return this.#found.size > 0 || this.#variants.size > 0;
   }
 
-  /** True once the source has its maximum of entries. */
+  /** True once the source has its maximum number of entries. */
   get isFull(): boolean {
     return this.#found.size >= this.#pagesMax;
   }
 
-  /** True once a page was left out because of that. */
+  /** True once a page was skipped for that reason. */
   get isCut(): boolean {
     return this.#isCut;
   }
 
-  /** True once a page or a sitemap could not be read, so that other pages may not have been found. */
+  /** True once a page or sitemap couldn't be read, so that other pages may be missing. */
   get isIncomplete(): boolean {
     return this.#isIncomplete;
   }
 
-  /** Return the place of a listed entry. */
+  /** Return the location of a listed entry. */
   placeOf(key: string): FoundPage | null {
     return this.#found.get(key) ?? null;
   }
 
-  /** List an entry, unless it is listed. */
+  /** List an entry unless it is already listed. */
   add(entry: ListedEntry, found: FoundPage): void {
     const { key } = entry;
     if (this.#found.has(key)) return;
@@ -70,35 +70,35 @@ export class CrawlListing {
     }
   }
 
-  /** List an entry at the end, unless the page of its own address is listed until then. */
+  /** List an entry at the end, unless its canonical page is listed by then. */
   addVariant(entry: ListedEntry, found: FoundPage): void {
     if (!this.#variants.has(entry.key)) this.#variants.set(entry.key, { entry, found });
   }
 
-  /** Note that a page is left out because the source is full. */
+  /** Record that a page was skipped because the source is full. */
   cut(): void {
     this.#isCut = true;
   }
 
-  /** Report a page or a sitemap that can't be read. Its entry stays. */
+  /** Report an unreadable page or sitemap. Its entry stays. */
   addFault(origin: string, key: string, fault: string): void {
     this.#isIncomplete = true;
     if (this.#hasNotes || this.#faultKeys.has(origin)) {
       this.#faults.push({ key: longKeyFault(key)?.key ?? key, fault });
     } else {
-      // Without notes, nobody knows which entries are only linked by this page, so that all of the site stay.
+      // Without notes, it is unknown which entries only this page links to, so all entries of the site stay.
       this.#faults.push({ key: origin, isFolder: true, fault: `${key}: ${fault}` });
       this.#faultKeys.add(origin);
     }
     this.#faultKeys.add(key);
   }
 
-  /** Report pages that are left out. */
+  /** Report skipped pages. */
   addRemark(key: string, fault: string): void {
     this.#faults.push({ key, fault });
   }
 
-  /** Return what was added since the last call. */
+  /** Return entries and faults added since the last call. */
   takeSlice(): Listing {
     const listing = { entries: this.#entries, faults: this.#faults };
     this.#entries = [];
@@ -106,7 +106,7 @@ export class CrawlListing {
     return listing;
   }
 
-  /** List the pages whose own address has no page. */
+  /** List the held pages whose canonical URL has no page. */
   addRest(): void {
     for (const [key, { entry, found }] of this.#variants) if (!this.#faultKeys.has(key)) this.add(entry, found);
   }

@@ -11,24 +11,24 @@ import { isFresh, noFirstPage } from './start-faults.ts';
 import { CONNECTIONS_MAX } from './web-client.ts';
 import type { WebScope } from './web-scope.ts';
 
-/** Time that one slice of a listing takes at most, apart from slow pages. */
+/** Maximum time per slice of a listing, not counting slow pages. */
 const SLICE_MS = 5_000;
-/** Failures of one site in a row after which it counts as down. */
+/** Number of consecutive failures after which a site counts as down. */
 const FAILURES_IN_ROW_MAX = 20;
-/** Patterns of left-out pages that are reported. */
+/** Maximum number of reported patterns of skipped pages. */
 const CUT_PATTERNS_MAX = 10;
 
 export interface CrawlOptions extends GetPageOptions {
   readonly scope: WebScope;
   readonly config: { readonly sitemap: 'auto' | 'only' | 'off'; readonly depth: number; readonly pages: number };
   readonly userAgent: string;
-  /** Notes of the crawl before; null if there are none. */
+  /** Notes of the previous crawl; null if there are none. */
   readonly known: PageNotes | null;
 }
 
 /**
- * Breadth-first crawl of one source. Pages of one distance from the start are requested together, and looked at in the
- * order of their links, so that the same site gives the same entries.
+ * Breadth-first crawl of one source. Pages at the same depth are requested together, but processed in link order, so
+ * that the same site yields the same entries.
  */
 export class Crawl {
   /** Notes for the next crawl. */
@@ -37,9 +37,9 @@ export class Crawl {
   readonly #frontier: Frontier;
   readonly #listing: CrawlListing;
   readonly #robots = new Map<string, Robots>();
-  /** Addresses of links, each held once. */
+  /** Interned link addresses. */
   readonly #addresses = new Map<string, string>();
-  /** Failures in a row by origin. */
+  /** Consecutive failures by origin. */
   readonly #failures = new Map<string, number>();
   #startProblem: SourceFault | null = null;
 
@@ -50,12 +50,12 @@ export class Crawl {
     this.#listing = new CrawlListing({ pagesMax, hasNotes: options.known !== null });
   }
 
-  /** Return the place of a listed entry. */
+  /** Return the location of a listed entry. */
   placeOf(key: string): FoundPage | null {
     return this.#listing.placeOf(key);
   }
 
-  /** Crawl. @throws SourceFault, the reason of the signal */
+  /** Run the crawl. @throws SourceFault, the reason of the signal */
   async *run(signal: AbortSignal): AsyncGenerator<Listing> {
     const { scope, config } = this.#options;
     for (const start of scope.starts) {
@@ -99,7 +99,7 @@ export class Crawl {
     });
   }
 
-  /** Read the sitemaps of all sites: those that robots.txt names, and the usual one. Add their pages to a level. */
+  /** Read the sitemaps of all sites, as named in robots.txt and at the default location. Add their pages to a level. */
   async *#readSitemaps(level: CrawlItem[], signal: AbortSignal): AsyncGenerator<Listing> {
     const { client, scope, config } = this.#options;
     const named = [...this.#robots].flatMap(([origin, { sitemaps }]) => [...sitemaps, `${origin}/sitemap.xml`]);
@@ -124,8 +124,8 @@ export class Crawl {
   }
 
   /**
-   * Read the pages of one distance from the start. Redirects and canonical addresses are added to them.
-   * @param next receives the pages that are linked; null to follow no links
+   * Read the pages at one depth, plus redirect targets and canonical URLs.
+   * @param next receives linked pages; null to follow no links
    */
   async *#readLevel(level: CrawlItem[], next: CrawlItem[] | null, signal: AbortSignal): AsyncGenerator<Listing> {
     for (let at = 0; at < level.length; ) {
@@ -170,7 +170,7 @@ export class Crawl {
     );
   }
 
-  /** Take the outcome of a page. @returns the addresses that it links to */
+  /** Process the outcome of a page. @returns the addresses that it links to */
   #take(item: CrawlItem, outcome: PageOutcome, level: CrawlItem[]): readonly string[] {
     const { url } = item;
     const note = this.#options.known?.get(url.href) ?? null;
@@ -229,7 +229,7 @@ export class Crawl {
     const isInScope = to !== null && this.#options.scope.includes(to);
     if (isStart && !isInScope) this.#startProblem = noFirstPage.redirected(url, to);
     if (isInScope && hops < REDIRECTS_MAX) this.#takeTo(to, hops + 1, level);
-    // A temporary redirect, as to a login, doesn't say that the page is gone.
+    // A temporary redirect, for example to a login page, doesn't mean that the page is gone.
     if (isPermanent || note === null || note.key === null) return [];
     return this.#keep(
       url,
@@ -238,20 +238,20 @@ export class Crawl {
     );
   }
 
-  /** Report a page that can't be read. Its entry stays, and its known links are followed. */
+  /** Report an unreadable page. Keep its entry, and follow its known links. */
   #keep(url: URL, note: PageNote | null, fault: string): readonly string[] {
     this.#listing.addFault(url.origin, note?.key ?? url.href, fault);
     if (note !== null) this.notes.set(url.href, note);
     return note?.links ?? [];
   }
 
-  /** Return the address that a page names as its own, or the address of the page if that one is out of scope. */
+  /** Return a page's canonical URL, or its own URL if the canonical one is out of scope. */
   #canonicalOf(url: URL, { facts }: GotPage): URL {
     const canonical = facts?.canonical ?? url;
     return this.#options.scope.includes(canonical) && this.#mayRequest(canonical) ? canonical : url;
   }
 
-  /** List an entry. A page that names another address waits for that one. */
+  /** List an entry. Hold a page with a different canonical URL until that one has been tried. */
   #list({ url, hops }: CrawlItem, entry: ListedEntry, found: FoundPage, level: CrawlItem[]): void {
     const { key } = entry;
     if (key === url.href || hops >= REDIRECTS_MAX) {
@@ -272,7 +272,7 @@ export class Crawl {
     if (item !== null && this.#mayRequest(item.url)) next.push(item);
   }
 
-  /** Return the only copy of a link's address; null if the link is out of scope. */
+  /** Intern a link address; null if it is out of scope. */
   #addressOf(url: URL): string | null {
     const known = this.#addresses.get(url.href);
     if (known !== undefined) return known;
@@ -281,7 +281,7 @@ export class Crawl {
     return url.href;
   }
 
-  /** Take the pages of the crawl before that this one has not met: only a page that fails may link to them. */
+  /** Return known pages that this crawl hasn't reached: possibly only failed pages link to them. */
   #unreached(): CrawlItem[] {
     const items: CrawlItem[] = [];
     for (const [address, { key }] of this.#options.known ?? []) {
@@ -290,7 +290,7 @@ export class Crawl {
     return items;
   }
 
-  /** Report what was left out. */
+  /** Report skipped pages. */
   #addRemarks(): void {
     const { config, scope } = this.#options;
     if (this.#listing.isCut) {
@@ -305,7 +305,7 @@ export class Crawl {
   }
 }
 
-/** Parse a date of a header or a sitemap. */
+/** Parse a date from a header or sitemap. */
 function timeOf(date: string | null): number | null {
   const time = date === null ? Number.NaN : Date.parse(date);
   return Number.isNaN(time) ? null : time;

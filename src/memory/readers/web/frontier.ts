@@ -2,28 +2,28 @@ import { patternOf } from './page-address.ts';
 import { isOtherFile } from './page-types.ts';
 import type { WebScope } from './web-scope.ts';
 
-/** Pages that are followed of those that differ in the numbers of their query or in the date of their path. */
+/** Maximum number of pages to follow that differ only in query numbers or in the date in their path. */
 const SIMILAR_MAX = 500;
-/** Addresses that are remembered, for each page that a source may have. */
+/** Number of addresses to remember per page that a source may have. */
 const ADDRESSES_PER_PAGE = 20;
 
 /** Page to request. */
 export interface CrawlItem {
   readonly url: URL;
-  /** Redirects and canonical addresses that led from a link to this page. */
+  /** Number of redirects and canonical URLs between the link and this page. */
   readonly hops: number;
   readonly isStart: boolean;
-  /** Text of `lastmod`, if a sitemap names the page. */
+  /** Text of `lastmod`, if the page is in a sitemap. */
   readonly lastmod: string | null;
 }
 
-/** Addresses that a crawl has met: each is requested once, and those of an infinite space up to a bound. */
+/** Addresses that a crawl has met. Each is requested once, and those of an infinite space only up to a limit. */
 export class Frontier {
   readonly #scope: WebScope;
   readonly #pagesMax: number;
   readonly #met = new Set<string>();
   readonly #patterns = new Map<string, number>();
-  /** Patterns of which addresses were left out. */
+  /** Patterns of skipped addresses. */
   readonly cut = new Set<string>();
 
   constructor(scope: WebScope, pagesMax: number) {
@@ -36,14 +36,14 @@ export class Frontier {
     return this.#met.has(address);
   }
 
-  /** Take an address that the source names: a start, or a page of a sitemap. @returns null if it was met before */
+  /** Add an address named by the source: a start, or a page of a sitemap. @returns null if already met */
   takeNamed(url: URL, about: { readonly isStart: boolean; readonly lastmod: string | null }): CrawlItem | null {
     if (this.#met.has(url.href)) return null;
     this.#met.add(url.href);
     return { url, hops: 0, ...about };
   }
 
-  /** Take the address of a link. @returns null if it was met before, is out of scope, or is one too many */
+  /** Add a link address. @returns null if already met, out of scope, or over a limit */
   takeLink(url: URL, hops = 0): CrawlItem | null {
     const { href } = url;
     if (this.#met.has(href) || this.#met.size >= this.#pagesMax * ADDRESSES_PER_PAGE) return null;
@@ -52,7 +52,7 @@ export class Frontier {
     return { url, hops, isStart: false, lastmod: null };
   }
 
-  /** Count the address of a page that a program may make without end, and return false if it is one too many. */
+  /** Count an address that may belong to an infinite space. Return false if it exceeds the limit. */
   #hasPlace(url: URL): boolean {
     if (!isGenerated(url)) return true;
     const pattern = patternOf(url);
@@ -63,7 +63,7 @@ export class Frontier {
   }
 }
 
-/** Return true for a number in the query, and for a path that ends with a date, as those of a calendar. */
+/** Return true for an address with a number in its query or a date at the end of its path, like a calendar. */
 function isGenerated({ pathname, search }: URL): boolean {
   return /\d/.test(search) || /\b(?:19|20)\d\d(?:[-/]\d{1,2}){1,2}\/?$/.test(pathname);
 }

@@ -8,58 +8,58 @@ import { RequestFailure } from './request-failure.ts';
 import type { Spool, SpooledBody } from './spool.ts';
 import type { WebClient, WebReply } from './web-client.ts';
 
-/** Largest page with links, in bytes. Other files have the limit of documents. */
+/** Maximum size of a page with links, in bytes. Other files have the limit of documents. */
 const PAGE_BYTES_MAX = 16 * 1024 * 1024;
-/** Statuses that say that a page is gone for good or for now. */
+/** Status codes of pages that don't exist, permanently or for now. */
 const GONE = new Set([404, 410]);
 
-/** Content of a page or file that was read. */
+/** Content of a page or file. */
 export interface PageContent {
   readonly version: string;
-  /** Body on disk; null if it isn't kept. */
+  /** Body on disk; null if not kept. */
   readonly body: SpooledBody | null;
   readonly sizeBytes: number;
   readonly contentType: string | null;
-  /** True for an HTML page, false for another file. */
+  /** True for an HTML page, false for any other file. */
   readonly isPage: boolean;
   readonly title: string | null;
 }
 
-/** Page or file that was read, with what the crawl needs of it. */
+/** Page or file as read, with the data that the crawl needs. */
 export interface GotPage {
   readonly content: PageContent;
-  /** Facts of an HTML page; null for another file. */
+  /** Facts of an HTML page; null for any other file. */
   readonly facts: PageFacts | null;
   readonly rules: PageRules;
   readonly etag: string | null;
   readonly lastModified: string | null;
 }
 
-/** Result of the request for one page. */
+/** Result of requesting a page. */
 export type PageOutcome =
   | { readonly kind: 'page'; readonly page: GotPage }
   | { readonly kind: 'unchanged' }
   | { readonly kind: 'redirect'; readonly to: URL | null; readonly isPermanent: boolean }
   | { readonly kind: 'gone'; readonly status: number }
-  /** An answer that is no document, such as a picture. */
+  /** A response that isn't a document, such as an image. */
   | { readonly kind: 'other' }
   | { readonly kind: 'fault'; readonly fault: string; readonly status: number | null; readonly isDown: boolean };
 
 export interface GetPageOptions {
   readonly client: WebClient;
   readonly spool: Spool;
-  /** False: the body isn't kept if it has no space. */
+  /** False to drop the body if there is no space for it. */
   readonly isBodyNeeded: boolean;
-  /** Maximum size of a document. */
+  /** Maximum document size. */
   readonly bytesMax: number;
   readonly isMainText: boolean;
-  /** Name of the crawler in the rules of pages. */
+  /** Crawler name for the robots rules of pages. */
   readonly robotName: string;
 }
 
 /**
- * Request a page, on condition that it has changed since its note. Never throws for a failed request.
- * @throws the reason of the signal, errors of the disk
+ * Request a page, conditionally on a change since its note. Return failures instead of throwing them.
+ * @throws the reason of the signal, disk errors
  */
 export async function getPage(
   options: GetPageOptions,
@@ -77,7 +77,7 @@ export async function getPage(
   }
 }
 
-/** Return the headers of a conditional request (RFC 9110, section 13.1). */
+/** Build the headers of a conditional request (RFC 9110, section 13.1). */
 function conditionsOf(note: PageNote | null): Record<string, string> {
   return {
     ...(note?.etag == null ? {} : { 'if-none-match': note.etag }),

@@ -2,10 +2,10 @@ import { pageAddress } from './page-address.ts';
 import { RequestFailure } from './request-failure.ts';
 import type { WebClient, WebReply } from './web-client.ts';
 
-/** Redirects that are followed for one address (RFC 9309, section 2.3.1.2). */
+/** Maximum number of redirects to follow (RFC 9309, section 2.3.1.2). */
 export const REDIRECTS_MAX = 5;
 
-/** Return the target of a redirect; null for another answer, and for a target that can't be requested. */
+/** Return a redirect's target; null for any other response or an invalid target. */
 export function redirectOf(reply: WebReply): URL | null {
   const isRedirect = [301, 302, 303, 307, 308].includes(reply.status);
   const location = isRedirect ? reply.header('location') : null;
@@ -13,7 +13,7 @@ export function redirectOf(reply: WebReply): URL | null {
 }
 
 /**
- * Request a file that is no page, such as robots.txt or a sitemap, and follow its redirects.
+ * Request a file that isn't a page, such as robots.txt or a sitemap, following redirects.
  * @throws RequestFailure, the reason of the signal
  */
 export async function getFollowing(client: WebClient, from: URL, signal: AbortSignal): Promise<WebReply> {
@@ -28,7 +28,7 @@ export async function getFollowing(client: WebClient, from: URL, signal: AbortSi
   throw new RequestFailure(`it redirects more than ${REDIRECTS_MAX} times`);
 }
 
-/** Read the beginning of a body as UTF-8. @throws RequestFailure */
+/** Read the start of a body as UTF-8. @throws RequestFailure */
 export async function readStart(reply: WebReply, bytesMax: number): Promise<string> {
   const parts: Buffer[] = [];
   let bytes = 0;

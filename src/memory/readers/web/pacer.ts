@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Turns of requests to one host: a minimum time between two of them, and pauses that the host asks for. */
+/** Rate limiter for one host: a minimum time between requests, and pauses that the host asks for. */
 export class Pacer {
   #intervalMs: number;
-  /** Time of the next turn, on the clock of `performance.now()`. */
+  /** Time of the next turn by `performance.now()`. */
   #nextAt = 0;
 
   constructor(intervalMs: number) {
@@ -21,12 +21,12 @@ export class Pacer {
     const at = Math.max(now, this.#nextAt);
     this.#nextAt = at + this.#intervalMs;
     if (at - now < 1) return;
-    // An abort rejects with another error than its reason.
+    // On abort, `delay` rejects with its own error, not with the reason.
     await delay(at - now, undefined, { signal }).catch(() => undefined);
     signal.throwIfAborted();
   }
 
-  /** Have no turn before `ms` from now. */
+  /** Allow no turn for the next `ms`. */
   pause(ms: number): void {
     this.#nextAt = Math.max(this.#nextAt, performance.now() + ms);
   }

@@ -1,17 +1,16 @@
 import { outboundUrlFault } from '../../../platform/outbound/outbound-url.ts';
 
-/** Longest address that is followed. */
+/** Maximum length of an address to follow. */
 const ADDRESS_CHARS_MAX = 2_048;
-/** Query parameters that say where a visitor came from, and change no page. */
+/** Tracking parameters, which don't change the page. */
 const TRACKING = /^(?:utm_\w+|gclid|dclid|gbraid|wbraid|fbclid|msclkid|yclid|twclid|igshid|mc_cid|mc_eid|_ga|_gl)$/i;
 const UNRESERVED = /^[A-Za-z0-9._~-]$/;
 
 /**
- * Parse the address of a page, and normalise it: without fragment, tracking parameters, default port and the dot at
- * the end of a host name, and with one form of percent-encoding (RFC 3986, section 6.2.2). The order of the query
- * stays, since it may matter.
+ * Parse and normalise the address of a page: remove fragment, tracking parameters, default port and the dot after the
+ * host name, and unify the percent-encoding (RFC 3986, section 6.2.2). Keep the query order, which may matter.
  *
- * @param base address of the page that has the link
+ * @param base address of the linking page
  * @returns null for an address that can't be requested
  */
 export function pageAddress(text: string, base?: URL): URL | null {
@@ -27,7 +26,7 @@ export function pageAddress(text: string, base?: URL): URL | null {
   return url;
 }
 
-/** Decode characters that need no percent-encoding, and write the others in upper case. */
+/** Decode unnecessary percent-encoding, and write the rest in upper case. */
 function oneEncoding(text: string): string {
   return text.replace(/%[0-9a-f]{2}/gi, (code) => {
     const character = String.fromCharCode(Number.parseInt(code.slice(1), 16));
@@ -35,7 +34,7 @@ function oneEncoding(text: string): string {
   });
 }
 
-/** Decode the path of an address for patterns and names. */
+/** Decode an address's path for patterns and names. */
 export function decodedPath(url: URL): string {
   return decoded(url.pathname);
 }
@@ -49,8 +48,8 @@ function decoded(text: string): string {
 }
 
 /**
- * Return the pattern of an address: numbers and hexadecimal ids of its path and query are `#`. Pages that a program
- * makes without end have one pattern.
+ * Return the pattern of an address, with `#` for numbers and hexadecimal ids in path and query. The pages of an
+ * infinite space share a pattern.
  */
 export function patternOf(url: URL): string {
   return `${url.origin}${decodedPath(url)}${decoded(url.search)}`.replace(/\b[0-9a-f]*\d[0-9a-f]*\b/gi, '#');

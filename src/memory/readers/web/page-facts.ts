@@ -7,33 +7,33 @@ import { boundedLine } from '../../../platform/printable.ts';
 import { pageAddress } from './page-address.ts';
 import { NO_RULES, type PageRules, parseRules, stricter } from './page-rules.ts';
 
-/** Links that are kept of one page. */
+/** Maximum number of links to keep per page. */
 const LINKS_MAX = 20_000;
-/** Depth after which the rest of a page is ignored: the time of an end tag grows with the depth. */
+/** Depth below which content is ignored, since the time for an end tag grows with the depth. */
 const DEPTH_MAX = 1_000;
 const TITLE_CHARS_MAX = 200;
-/** Characters in `main` elements from which the rest of a page doesn't count as its text. */
+/** Number of characters in `main` elements from which only these count as the page's text. */
 const MAIN_CHARS_MIN = 200;
 
-/** Elements without text for readers. */
+/** Elements whose text readers don't see. */
 const UNSEEN = new Set(['script', 'style', 'noscript', 'template', 'iframe', 'svg']);
-/** Elements around the text of a page, unless they are in its main part. */
+/** Elements around a page's main text, unless inside it. */
 const AROUND = new Set(['header', 'footer', 'aside']);
 const MAIN = new Set(['main', 'article']);
 
-/** Facts of an HTML page that a crawl needs. */
+/** Facts about an HTML page that a crawl needs. */
 export interface PageFacts {
   readonly title: string | null;
-  /** Address that the page names as its own (RFC 6596). */
+  /** Canonical URL of the page (RFC 6596). */
   readonly canonical: URL | null;
-  /** Addresses of links, in the order of the page, without repetitions. */
+  /** Link addresses in page order, without repeats. */
   readonly links: readonly URL[];
   readonly rules: PageRules;
-  /** SHA-256 of the title, and of the text and the elements that readers see. */
+  /** SHA-256 of the title, and of visible text and elements. */
   readonly textHash: string;
 }
 
-/** SHA-256 of text and names of elements, for which runs of white space are equal, however the text is cut. */
+/** SHA-256 of text and element names. Runs of whitespace are equal, and chunk boundaries don't matter. */
 class TextHash {
   readonly #hash = createHash('sha256');
   #endsWithSpace = true;
@@ -60,17 +60,17 @@ class TextHash {
 
 export interface PageOptions {
   readonly url: URL;
-  /** Charset of the content type. */
+  /** Charset from the content type. */
   readonly charset: string | null;
-  /** Count only the main text of the page: no navigation, headers and footers. */
+  /** True to hash only the page's main text, without navigation, headers and footers. */
   readonly isMainText: boolean;
-  /** Name of the crawler, for which a page may have rules of its own. */
+  /** Crawler name, for which a page may have specific rules. */
   readonly robotName: string;
 }
 
 /**
- * Reader of the facts of a page while its bytes arrive. It builds no tree, so that its memory doesn't depend on the
- * size of the page, and a part of a page takes little time.
+ * Streaming parser for the facts of a page. It builds no tree: memory doesn't depend on the page size, and each part
+ * takes little time.
  */
 export class PageReader {
   readonly #options: PageOptions;
@@ -80,7 +80,7 @@ export class PageReader {
   readonly #hrefs = new Set<string>();
   #decoder: Decoder | null = null;
   #depth = 0;
-  /** Numbers of open elements without text, of elements around the text, and of main elements. */
+  /** Numbers of open invisible, surrounding and main elements. */
   #unseen = 0;
   #around = 0;
   #inMain = 0;
@@ -99,14 +99,14 @@ export class PageReader {
     });
   }
 
-  /** Read the next part of the page. */
+  /** Parse the next part of the page. */
   write(bytes: Uint8Array): void {
     if (this.#depth > DEPTH_MAX) return;
     this.#decoder ??= decoderOf(this.#options.charset) ?? decoderOf(charsetOfHtml(bytes)) ?? new TextDecoder();
     this.#parser.write(this.#decoder.decode(bytes, { stream: true }));
   }
 
-  /** Return the facts once the page has ended. */
+  /** Return the facts at the end of the page. */
   end(): PageFacts {
     if (this.#depth <= DEPTH_MAX) this.#parser.end();
     const { url } = this.#options;
@@ -175,7 +175,7 @@ export class PageReader {
 
   #addLink(href: string | undefined, rel: string | undefined): void {
     if (href === undefined || hasWord(rel, 'nofollow') || this.#hrefs.size >= LINKS_MAX) return;
-    // The fragment makes no other page, and a page may have thousands of them.
+    // Fragments don't address other pages, and a page may link to thousands.
     const address = href.trim().replace(/#.*$/s, '');
     if (address !== '') this.#hrefs.add(address);
   }
@@ -196,7 +196,7 @@ function decoderOf(charset: string | null): Decoder | null {
   return charset === null ? null : openDecoder(charset);
 }
 
-/** Return true if a list of words, such as the attribute `rel`, has a word. */
+/** Return true if a list of words, such as the attribute `rel`, contains a word. */
 function hasWord(words: string | undefined, word: string): boolean {
   return words?.toLowerCase().split(/\s+/).includes(word) === true;
 }

@@ -8,20 +8,20 @@ import type { ReaderState } from '../source-reader.ts';
 
 const unzip = promisify(gunzip);
 
-/** First line of stored notes. Notes of another form are ignored. */
+/** First line of stored notes. Notes of other formats are ignored. */
 const HEAD = '{"form":1}';
-/** Bytes of stored notes without compression. */
+/** Maximum uncompressed size of stored notes. */
 const TEXT_BYTES_MAX = 256 * 1024 * 1024;
 const LINES_PER_TURN = 200;
-/** Links of all pages that are stored. */
+/** Maximum number of stored links in all pages. */
 const LINKS_MAX = 2_000_000;
-/** Fields of a page beyond them, which is read in full the next time. */
+/** Fields of pages beyond that limit, which the next crawl reads in full. */
 const WITHOUT_LINKS = { etag: null, lastModified: null, lastmod: null, links: [] };
 const ADDRESSES_PER_LINE = 1_000;
 
-/** Facts of a page that spare the next crawl from reading it. */
+/** Facts about a page that save the next crawl from reading it. */
 export interface PageNote {
-  /** Key of the entry that the page is; null for a page that is none. */
+  /** Key of the page's entry; null if it has none. */
   readonly key: string | null;
   readonly version: string;
   readonly sizeBytes: number;
@@ -32,11 +32,11 @@ export interface PageNote {
   readonly lastmod: string | null;
   /** Time of the last request. */
   readonly readAtMs: number;
-  /** Addresses that the page links to, within the scope of the source. */
+  /** Link addresses within the scope of the source. */
   readonly links: readonly string[];
 }
 
-/** Notes by the address of their page. */
+/** Notes by page address. */
 export type PageNotes = Map<string, PageNote>;
 
 const Line = z.union([
@@ -55,7 +55,7 @@ const Line = z.union([
   }),
 ]);
 
-/** Load the notes of the last crawl; null if there are none, or if they can't be used. */
+/** Load the notes of the last crawl. Return null if there are none or they are unusable. */
 export async function loadNotes(state: ReaderState): Promise<PageNotes | null> {
   const stored = await state.load();
   if (stored === null) return null;
@@ -73,7 +73,7 @@ async function parseNotes(text: string): Promise<PageNotes | null> {
   const [first = '', ...lines] = text.trimEnd().split('\n');
   if (first !== HEAD) return null;
   for (const [index, row] of lines.entries()) {
-    // Other work of the process has its turn between two parts.
+    // Yield to other work of the process.
     if (index % LINES_PER_TURN === 0) await setImmediate();
     const line = Line.parse(JSON.parse(row));
     if ('addresses' in line) addresses.push(...line.addresses);
@@ -85,12 +85,12 @@ async function parseNotes(text: string): Promise<PageNotes | null> {
   return notes;
 }
 
-/** Store the notes of a crawl as lines of JSON, compressed by gzip. */
+/** Save the notes of a crawl as gzipped lines of JSON. */
 export async function saveNotes(state: ReaderState, notes: PageNotes): Promise<void> {
   await state.save(await buffer(Readable.from(linesOf(notes)).pipe(createGzip())));
 }
 
-/** Write the notes as lines: the form, then addresses, then pages, which name addresses by their place. */
+/** Render the notes as lines: the format, then addresses, then pages, which refer to addresses by index. */
 function* linesOf(notes: PageNotes): Generator<string> {
   yield `${HEAD}\n`;
   const places = new Map<string, number>();

@@ -1,18 +1,18 @@
-/** Rules of a page for crawlers: robots meta elements and the header `X-Robots-Tag`. */
+/** Crawler rules of a page: robots meta elements and the header `X-Robots-Tag`. */
 export interface PageRules {
-  /** False: the page is no entry. */
+  /** False if the page must not become an entry. */
   readonly mayIndex: boolean;
-  /** False: its links are not followed. */
+  /** False if its links must not be followed. */
   readonly mayFollow: boolean;
 }
 
 export const NO_RULES: PageRules = { mayIndex: true, mayFollow: true };
 
-/** Directives that have a value after a colon, which is no name of a crawler. */
+/** Directives with a value after the colon, where otherwise a crawler name precedes it. */
 const WITH_VALUE = /^(?:unavailable_after|max-snippet|max-image-preview|max-video-preview)$/;
 
 /**
- * Parse the directives of a robots meta element or of the header `X-Robots-Tag`, whose values may be for one crawler:
+ * Parse the directives of a robots meta element or of the header `X-Robots-Tag`, which may be limited to one crawler:
  * `noindex, nofollow`, `otherbot: noindex`.
  * @see https://developers.google.com/search/docs/crawling-indexing/robots-meta-tag
  */
@@ -27,7 +27,7 @@ export function parseRules(text: string, robotName: string): PageRules {
   return rules;
 }
 
-/** Combine rules: what one of them forbids is forbidden. */
+/** Combine rules. Each restriction of either applies. */
 export function stricter(a: PageRules, b: PageRules): PageRules {
   return { mayIndex: a.mayIndex && b.mayIndex, mayFollow: a.mayFollow && b.mayFollow };
 }

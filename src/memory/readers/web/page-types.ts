@@ -1,6 +1,6 @@
 import path from 'node:path';
 
-/** Media types of files that a crawl keeps beside pages. */
+/** Media types of files that a crawl keeps in addition to pages. */
 const FILES = new Set([
   'application/pdf',
   'application/rtf',
@@ -16,10 +16,10 @@ const FILES = new Set([
   'text/tab-separated-values',
   'text/rtf',
 ]);
-/** Beginnings of the media types of office files. */
+/** Prefixes of office media types. */
 const OFFICE =
   /^application\/(?:vnd\.(?:openxmlformats-officedocument|oasis\.opendocument|ms-(?:word|excel|powerpoint)|hancom)\b)/;
-/** Media types that say nothing, for which the extension decides. */
+/** Uninformative media types, for which the file extension decides. */
 const UNKNOWN = new Set([
   '',
   'application/octet-stream',
@@ -30,7 +30,7 @@ const UNKNOWN = new Set([
 const FILE_NAME =
   /\.(?:pdf|docx?|docm|pptx?|pptm|ppsx|xlsx?|xlsm|od[tsp]|rtf|epub|hwpx?|md|markdown|txt|csv|tsv|ipynb)$/i;
 
-/** Kind of an answer: a page with links, another document, or something that is no document. */
+/** Kind of a response: a page with links, another document, or not a document. */
 export type PageKind = 'page' | 'file' | 'other';
 
 export interface ContentType {
@@ -38,7 +38,7 @@ export interface ContentType {
   readonly charset: string | null;
 }
 
-/** Parse the header `Content-Type` of an answer. */
+/** Parse a `Content-Type` header. */
 export function readContentType(header: string | null, url: URL): ContentType {
   const [type = '', ...parameters] = (header ?? '').split(';').map((part) => part.trim());
   const name = type.toLowerCase();
@@ -49,7 +49,7 @@ export function readContentType(header: string | null, url: URL): ContentType {
   return { kind: isFile ? 'file' : 'other', charset };
 }
 
-/** Extensions of files that are no documents. They are not requested. */
+/** File extensions of non-documents, which are not requested. */
 const OTHER_NAMES = new Set(
   (
     '.png .jpg .jpeg .gif .webp .avif .svg .ico .bmp .tif .tiff .mp3 .mp4 .m4a .m4v .mov .avi .webm .mkv .wav .ogg .flac ' +
@@ -58,7 +58,7 @@ const OTHER_NAMES = new Set(
   ).split(' '),
 );
 
-/** Return true for an address whose extension says that it is no document. */
+/** Return true for an address whose extension is that of a non-document. */
 export function isOtherFile(url: URL): boolean {
   return OTHER_NAMES.has(path.posix.extname(url.pathname).toLowerCase());
 }

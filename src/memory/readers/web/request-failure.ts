@@ -1,7 +1,7 @@
 import { NETWORK_REASONS } from '../../../platform/network-reasons.ts';
 import { AddressRefused } from '../../../platform/outbound/guarded-agent.ts';
 
-/** Codes of Node.js for a certificate that isn't trusted. */
+/** Node.js error codes for untrusted certificates. */
 const UNTRUSTED = /CERT|UNABLE_TO_VERIFY|SELF_SIGNED|ERR_TLS|ERR_SSL/;
 
 const REASONS: Readonly<Record<string, string>> = {
@@ -16,7 +16,7 @@ const REASONS: Readonly<Record<string, string>> = {
 /** Failure to get a page. The message continues "X can't be read: ". */
 export class RequestFailure extends Error {
   override readonly name = 'RequestFailure';
-  /** True if the host as a whole may be unreachable. */
+  /** True if the whole host may be unreachable. */
   readonly isDown: boolean;
 
   constructor(message: string, options: { readonly isDown?: boolean; readonly cause?: unknown } = {}) {
@@ -25,7 +25,7 @@ export class RequestFailure extends Error {
   }
 }
 
-/** Describe the error of a request. @param limitMs time limit of the request */
+/** Describe a request error. @param limitMs time limit of the request */
 export function toRequestFailure(cause: unknown, limitMs: number): RequestFailure {
   if (cause instanceof RequestFailure) return cause;
   if (cause instanceof AddressRefused) return new RequestFailure(cause.message, { cause });

@@ -4,12 +4,12 @@ import { getFollowing, readStart } from './get-text.ts';
 import { RequestFailure } from './request-failure.ts';
 import type { WebClient, WebReply } from './web-client.ts';
 
-/** Bytes of robots.txt that are read (RFC 9309, section 2.5, asks for at least 500 KiB). */
+/** Number of bytes of robots.txt to read (RFC 9309, section 2.5, asks for at least 500 KiB). */
 const BYTES_MAX = 512 * 1024;
-/** Longest time between two requests that a site may ask for. */
+/** Maximum crawl delay that a site may ask for. */
 const CRAWL_DELAY_S_MAX = 10;
 
-/** Function that the package exports; its types describe an ES module, which it isn't. */
+/** Function exported by the package. Its types wrongly describe an ES module. */
 const parse = robotsParser as unknown as (url: string, text: string) => ParsedRobots;
 
 interface ParsedRobots {
@@ -18,7 +18,7 @@ interface ParsedRobots {
   getSitemaps(): string[];
 }
 
-/** Rules of one origin for all crawlers, and for ours. */
+/** Robots rules of one origin, for all crawlers and for ours. */
 export interface Robots {
   allows(url: URL): boolean;
   readonly sitemaps: readonly string[];
@@ -27,10 +27,10 @@ export interface Robots {
 const ALLOWS_ALL: Robots = { allows: () => true, sitemaps: [] };
 
 /**
- * Read the rules of an origin (RFC 9309), and slow the client down to the `Crawl-delay` that they ask for, up to 10 s.
- * An origin without rules allows everything.
+ * Read the robots rules of an origin (RFC 9309), and apply its `Crawl-delay`, up to 10 s. An origin without rules
+ * allows everything.
  * @param url address on the origin
- * @throws SourceFault if the rules can't be read, since everything is forbidden then
+ * @throws SourceFault if the rules can't be read, which forbids everything
  */
 export async function readRobots(client: WebClient, url: URL, userAgent: string, signal: AbortSignal): Promise<Robots> {
   const address = new URL('/robots.txt', url);

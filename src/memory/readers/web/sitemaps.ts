@@ -5,14 +5,14 @@ import { getFollowing } from './get-text.ts';
 import { pageAddress } from './page-address.ts';
 import type { WebClient } from './web-client.ts';
 
-/** Bounds of the protocol for one sitemap: bytes without compression, and addresses. */
+/** Protocol limits of a sitemap: uncompressed bytes, and addresses. */
 const SITEMAP_BYTES_MAX = 50 * 1024 * 1024;
-/** Sitemaps that are read of one source, and addresses that are taken from them. */
+/** Maximum numbers of sitemaps and of their addresses per source. */
 const SITEMAPS_MAX = 200;
 const ADDRESSES_MAX = 200_000;
 const TEXT_CHARS_MAX = 4_096;
 
-/** Page of a sitemap. */
+/** Page listed in a sitemap. */
 export interface SitemapPage {
   readonly url: URL;
   /** Text of `lastmod`, or null. */
@@ -24,14 +24,14 @@ export interface Sitemap {
   readonly url: URL;
   /** Pages within the scope of the source. */
   readonly pages: readonly SitemapPage[];
-  /** Reason why the sitemap can't be read to its end; null if it could. */
+  /** Reason why the sitemap couldn't be read completely; null if it could. */
   readonly fault: string | null;
 }
 
 /**
- * Read sitemaps and those that they name (https://www.sitemaps.org/protocol.html), also compressed by gzip. A sitemap
- * that isn't there is left out.
- * @param mayRead returns false for sitemaps that are elsewhere or forbidden
+ * Read sitemaps and those that they refer to (https://www.sitemaps.org/protocol.html), including gzipped ones. Skip
+ * missing sitemaps.
+ * @param mayRead returns false for sitemaps on other sites or forbidden ones
  * @param includes returns true for pages to return
  * @throws the reason of the signal
  */
@@ -86,7 +86,7 @@ async function readSitemap(client: WebClient, address: URL, signal: AbortSignal,
       if (path.length === 2) location = lastmod = '';
     },
     text(text) {
-      // Pictures and videos of a page have an element `loc`, too, one level deeper.
+      // Images and videos of a page also have `loc` elements, one level deeper.
       if (path.length !== 3) return;
       if (path[2] === 'loc' && location.length < TEXT_CHARS_MAX) location += text;
       if (path[2] === 'lastmod' && lastmod.length < TEXT_CHARS_MAX) lastmod += text;
@@ -102,7 +102,7 @@ async function readSitemap(client: WebClient, address: URL, signal: AbortSignal,
   return true;
 }
 
-/** Decompress a file of gzip, whatever its name and type, up to the bound of a sitemap; pass on other files. */
+/** Decompress gzip, whatever the name and type, up to the sitemap size limit. Pass on other data unchanged. */
 async function* uncompressed(body: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> {
   const first = await body.next();
   if (first.done === true) return;

@@ -6,22 +6,22 @@ import type { Readable } from 'node:stream';
 import type { EntryContent } from '../source-reader.ts';
 import { INLINE_BYTES_MAX } from '../source-reader.ts';
 
-/** Bytes of all files of one crawl. Beyond them, bodies are requested again when they are needed. */
+/** Maximum bytes of a crawl's files. Beyond it, bodies are requested again when needed. */
 const SPOOL_BYTES_MAX = 4 * 1024 ** 3;
-/** Age from which a folder of another host counts as left over. */
+/** Age from which a folder of another host counts as abandoned. */
 const LEFT_OVER_MS = 7 * 24 * 3_600_000;
 
-/** Folders of crawls that this process has open. */
+/** Open crawl folders of this process. */
 const openFolders = new Set<string>();
 
-/** Body of a page or file on disk, of at most the size that its writer allows. */
+/** Body of a page or file on disk. Its writer limits the size. */
 export class SpooledBody {
   readonly #path: string;
   readonly #file: FileHandle;
   readonly #onSize: (change: number) => void;
   sizeBytes = 0;
 
-  /** @param onSize called with each change of the size in bytes */
+  /** @param onSize called with each change in size, in bytes */
   constructor(filePath: string, file: FileHandle, onSize: (change: number) => void) {
     this.#path = filePath;
     this.#file = file;
@@ -38,7 +38,7 @@ export class SpooledBody {
     await this.#file.close();
   }
 
-  /** Return the content, and remove the file once it is read: small content at once, other content as a stream. */
+  /** Return the content, and remove the file once read: small content at once, other content as a stream. */
   async content(): Promise<EntryContent> {
     if (this.sizeBytes > INLINE_BYTES_MAX) return { openStream: () => this.#openStream() };
     const bytes = await readFile(this.#path);
@@ -52,7 +52,7 @@ export class SpooledBody {
     return stream;
   }
 
-  /** Remove the file. A file that can't be removed goes with the folder. */
+  /** Remove the file, or leave it to the removal of the folder on failure. */
   async remove(): Promise<void> {
     await rm(this.#path, { force: true }).catch(() => undefined);
     this.#onSize(-this.sizeBytes);
@@ -60,7 +60,7 @@ export class SpooledBody {
   }
 }
 
-/** Folder of the bodies of one crawl, between the listing of a page and the reading of its content. */
+/** Folder for a crawl's bodies, from the listing of a page until its content is read. */
 export class Spool {
   readonly #folder: string;
   #bytes = 0;
@@ -71,7 +71,7 @@ export class Spool {
     openFolders.add(folder);
   }
 
-  /** Open a folder in the data directory, and remove the folders of killed processes. */
+  /** Create a folder in the data directory, and remove those of killed processes. */
   static async open(dataDir: string): Promise<Spool> {
     const parent = path.join(dataDir, 'crawls');
     await mkdir(parent, { recursive: true, mode: 0o700 });
@@ -79,7 +79,7 @@ export class Spool {
     return new Spool(await mkdtemp(path.join(parent, `${hostname()}.${process.pid}.`)));
   }
 
-  /** True if the bodies take all the space that a crawl may use. */
+  /** True if the bodies fill the crawl's space. */
   get isFull(): boolean {
     return this.#bytes >= SPOOL_BYTES_MAX;
   }
@@ -98,7 +98,7 @@ export class Spool {
   }
 }
 
-/** Remove folders of processes of this host that have ended, and old ones of other hosts. */
+/** Remove folders of ended processes of this host, and old folders of other hosts. */
 async function removeLeftovers(parent: string): Promise<void> {
   for (const name of await readdir(parent)) {
     const folder = path.join(parent, name);

@@ -3,7 +3,7 @@ import type { PageOutcome } from './get-page.ts';
 import type { PageNote } from './page-notes.ts';
 import type { Sitemap } from './sitemaps.ts';
 
-/** Faults of a source none of whose first pages can be read. */
+/** Faults of a source whose start pages are all unreadable. */
 export const noFirstPage = {
   forbidden: ({ origin, href }: URL, userAgent: string) =>
     new SourceFault(
@@ -38,13 +38,13 @@ export const noFirstPage = {
         }),
 } as const;
 
-/** Hours after a date in which it may still be that day somewhere. */
+/** Time from midnight UTC of a date until that day is over everywhere. */
 const DAY_MS = 38 * 3_600_000;
 
 /**
- * Return true if a page needs no request, because its sitemap shows the time of the change that was read. A date
+ * Return true if a page needs no request, because its sitemap shows that it hasn't changed since it was read. A date
  * without a time counts only once that day is over everywhere.
- * @param lastmod text of the sitemap (W3C date and time)
+ * @param lastmod text from the sitemap (W3C date and time)
  */
 export function isFresh(note: PageNote, lastmod: string | null): boolean {
   if (lastmod === null || lastmod !== note.lastmod) return false;

@@ -7,18 +7,18 @@ import { ANY_SITE, type WebSettings } from '../../../platform/web-source-setting
 import { Pacer } from './pacer.ts';
 import { RequestFailure, toRequestFailure } from './request-failure.ts';
 
-/** Time limit of a page, and of a file that isn't a page, from its turn to its last byte. */
+/** Time limits from a request's turn to its last byte: for a page, and for any other file. */
 const PAGE_MS = 30_000;
 const FILE_MS = 600_000;
 const CONNECT_MS = 10_000;
-/** Maximum number of connections to one origin. More requests at once would only wait. */
+/** Maximum number of connections per origin. More concurrent requests would only wait. */
 export const CONNECTIONS_MAX = 16;
-/** Requests for a page while its host answers 429 or 503. */
+/** Maximum attempts at a page while its host responds with 429 or 503. */
 const TRIES_MAX = 3;
-/** Pauses that a host may ask for (RFC 9110, section 10.2.3), and the one without a wish. */
+/** Maximum pause that a host may ask for (RFC 9110, section 10.2.3), and the default pause. */
 const PAUSE_MS_MAX = 60_000;
 const PAUSE_MS = 2_000;
-/** Bytes of a body that are read to keep its connection. */
+/** Maximum bytes of a body to read, so that its connection can be reused. */
 const DISCARDED_BYTES_MAX = 64 * 1024;
 
 const DECODERS: Readonly<Record<string, () => NodeJS.ReadWriteStream & Readable>> = {
@@ -28,29 +28,29 @@ const DECODERS: Readonly<Record<string, () => NodeJS.ReadWriteStream & Readable>
   br: createBrotliDecompress,
 };
 
-/** Answer to one request. The receiver ends it by `discard`, or by reading its body to the end or to an error. */
+/** Response to a request. The receiver ends it with `discard`, or by reading its body to the end or an error. */
 export interface WebReply {
   readonly url: URL;
   readonly status: number;
-  /** Return the value of a header, or null. Values of a repeated header are joined by commas. */
+  /** Return the value of a header, or null. Repeated headers are joined with commas. */
   header(name: string): string | null;
-  /** Read the body without its content encoding. @throws RequestFailure, also beyond `bytesMax` decoded bytes */
+  /** Read the decoded body. @throws RequestFailure, also beyond `bytesMax` decoded bytes */
   body(bytesMax: number): AsyncGenerator<Buffer>;
-  /** Allow more time than for a page. */
+  /** Extend the time limit to that of files. */
   allowFile(): void;
   discard(): Promise<void>;
 }
 
-/** Client of websites: paced for each host, with the secrets of the connection, and without redirects. */
+/** Client of websites: paced per host, with the secrets of the connection, and without following redirects. */
 export class WebClient {
   readonly #agent: Agent;
   readonly #settings: WebSettings;
   readonly #pageMs: number;
   readonly #pacers = new Map<string, Pacer>();
-  /** Origins that get the headers of the connection. */
+  /** Origins that receive the headers of the connection. */
   readonly #trusted: ReadonlySet<string>;
 
-  /** @param pageMs time limit of a page */
+  /** @param pageMs time limit per page */
   constructor(settings: WebSettings, pageMs = PAGE_MS) {
     this.#settings = settings;
     this.#pageMs = pageMs;
@@ -70,7 +70,7 @@ export class WebClient {
   }
 
   /**
-   * Request an address. Repeat the request if the host asks to wait.
+   * Request an address. Retry if the host asks to wait.
    * @throws RequestFailure, the reason of the signal
    */
   async get(url: URL, headers: Readonly<Record<string, string>>, signal: AbortSignal): Promise<WebReply> {
@@ -119,7 +119,7 @@ export class WebClient {
   }
 }
 
-/** Time limit of one request, until its body is read. */
+/** Time limit of a request, up to the end of its body. */
 class TimeLimit {
   readonly #abort = new AbortController();
   readonly #outer: AbortSignal;
@@ -139,7 +139,7 @@ class TimeLimit {
     return this.#abort.signal;
   }
 
-  /** Return the error to throw for a failed request: the reason of the outer signal, or a `RequestFailure`. */
+  /** Return the error to throw for a failed request: the outer signal's reason, or a `RequestFailure`. */
   failureOf(error: unknown): unknown {
     if (this.#outer.aborted) return this.#outer.reason;
     return toRequestFailure(this.signal.aborted ? this.signal.reason : error, this.#ms);
@@ -162,7 +162,7 @@ class TimeLimit {
 }
 
 function toReply(url: URL, { statusCode, headers, body }: Dispatcher.ResponseData, limit: TimeLimit): WebReply {
-  // An error of a body that nobody reads would end the process.
+  // An unhandled error of an unread body would crash the process.
   body.on('error', () => undefined);
   const header = (name: string) => {
     const value = headers[name];
@@ -197,7 +197,7 @@ function decodedBody(body: Readable, encoding: string | null): AsyncIterable<Buf
   if (name === 'identity' || name === '') return body;
   const decoder = DECODERS[name];
   if (decoder === undefined) throw new RequestFailure(`it has the content encoding "${name}", which is not supported`);
-  // The reader sees an error of either stream on the decoded one.
+  // Errors of either stream reach the reader through the decoded one.
   return pipeline(body, decoder(), () => undefined) as AsyncIterable<Buffer>;
 }
 
@@ -214,7 +214,7 @@ function tooLarge(bytesMax: number): RequestFailure {
   return new RequestFailure(`it has more than the maximum of ${bytesMax} bytes`);
 }
 
-/** Parse the header `Retry-After` into bounded milliseconds: seconds or a date. */
+/** Parse a `Retry-After` header, seconds or a date, into bounded milliseconds. */
 function pauseOf(header: string | null): number | null {
   if (header === null) return null;
   const ms = /^\d+$/.test(header.trim()) ? Number(header) * 1_000 : Date.parse(header) - Date.now();

@@ -15,17 +15,17 @@ import { openScope } from './web-scope.ts';
 export interface WebReaderOptions {
   readonly web: WebSettings;
   readonly config: ConfigOf<'web'>;
-  /** Maximum size of a document. */
+  /** Maximum document size. */
   readonly bytesMax: number;
   readonly dataDir: string;
   readonly state: ReaderState;
-  /** Time limit of a page in milliseconds; default 30 s. */
+  /** Time limit per page in milliseconds; default 30 s. */
   readonly pageMs?: number | undefined;
 }
 
 /**
- * Open websites as a source: the pages of sitemaps, and those that are linked from a start. The text of a page
- * identifies its version. Bodies wait on disk between the listing and the reading, so that each page is requested once.
+ * Open websites as a source: the pages in sitemaps, and pages linked from a start. The text of a page determines its
+ * version. Bodies are kept on disk from listing to reading, so that each page is requested once.
  */
 export function openWebReader({ web, config, bytesMax, dataDir, state, pageMs }: WebReaderOptions): SourceReader {
   const { start, include, exclude, main_text: isMainText } = config;
@@ -85,7 +85,7 @@ async function toEntry(key: string, { url, eventTimeMs }: FoundPage, content: Pa
   };
 }
 
-/** Return the title of a page as a file name, or the name at the end of its address. */
+/** Return a page's title as a file name, or else the last part of its address. */
 function nameOf(url: URL, { isPage, title }: PageContent): string {
   const base = path.posix.basename(decodedPath(url)) || url.hostname;
   const name = isPage ? `${title ?? base.replace(/\.x?html?$/i, '')}.html` : base;

@@ -3,7 +3,7 @@ import { compileGlobs, type Globs } from '../globs.ts';
 import { SourceFault } from '../source-reader.ts';
 import { decodedPath, pageAddress } from './page-address.ts';
 
-/** Times that one name may stand in a path: a link that is relative by mistake makes a path longer without end. */
+/** Maximum repeats of a name in a path: a wrongly relative link can extend a path endlessly. */
 const SEGMENT_REPEATS_MAX = 4;
 
 export interface ScopeOptions {
@@ -12,16 +12,16 @@ export interface ScopeOptions {
   readonly globs: Globs;
 }
 
-/** Pages that a source may read. */
+/** Set of pages that a source may read. */
 export interface WebScope {
   readonly starts: readonly URL[];
-  /** Return true for an address that is within a site of the connection, a folder of a start, and the patterns. */
+  /** Return true for an address within a site of the connection, a start folder, and the patterns. */
   includes(url: URL): boolean;
-  /** Return true for an address on the origin of a start. Sitemaps may be anywhere there. */
+  /** Return true for an address on the origin of a start, where sitemaps may be anywhere. */
   isAtStart(url: URL): boolean;
 }
 
-/** Open the scope of a source. @throws SourceFault if a start is missing or outside of the connection's sites */
+/** Build the scope of a source. @throws SourceFault if a start is missing or outside the connection's sites */
 export function openScope({ sites, start, globs }: ScopeOptions): WebScope {
   const isOpen = sites.includes(ANY_SITE);
   if (isOpen && start === undefined) {
@@ -60,14 +60,14 @@ function addressOf(text: string): URL {
   return url;
 }
 
-/** Return true if an address is the site or below it. A site without a slash at its end is a page or a folder. */
+/** Return true if an address is the site or below it. A site without a trailing slash is a page or a folder. */
 function isWithin(site: URL, url: URL): boolean {
   if (url.origin !== site.origin) return false;
   const folder = site.pathname.endsWith('/') ? site.pathname : `${site.pathname}/`;
   return url.pathname === folder.slice(0, -1) || url.pathname.startsWith(folder);
 }
 
-/** Return true for a path that leads up once a server has decoded it, or that repeats a name again and again. */
+/** Return true for a path that contains ".." once decoded, or that repeats a name too often. */
 function hasTrap(path: string): boolean {
   const segments = path.split(/[/\\]/);
   if (segments.includes('..')) return true;

@@ -6,14 +6,14 @@ import { SourceFault } from '../source-reader.ts';
 import { replyFault, toDavFault } from './dav-faults.ts';
 import type { DavReply } from './dav-reply.ts';
 
-/** More than the large files of the batches in progress, whose answers wait until they are stored. */
+/** Maximum connections: more than the large files in progress, whose responses wait until they are stored. */
 const CONNECTIONS_MAX = 16;
 const CONNECT_MS_MAX = 30_000;
-/** Longest wait for the headers of an answer, and between two parts of its body. */
+/** Maximum wait for response headers, and between two parts of a body. */
 const SILENCE_MS_MAX = 120_000;
 const REDIRECTS_MAX = 5;
 const ATTEMPTS_MAX = 3;
-/** Longest wait that a server may ask for. With a longer one, the synchronisation ends and is tried again later. */
+/** Maximum wait that a server may ask for. If it asks for more, the synchronisation ends and is retried later. */
 const WAIT_MS_MAX = 60_000;
 
 const PROPERTIES = `<?xml version="1.0" encoding="utf-8"?>
@@ -21,13 +21,13 @@ const PROPERTIES = `<?xml version="1.0" encoding="utf-8"?>
 
 type Method = 'GET' | 'PROPFIND';
 
-/** Client of a WebDAV server (RFC 4918). It sends its credentials to the origin of the connection only. */
+/** WebDAV client (RFC 4918). It sends credentials only to the origin of the connection. */
 export class DavClient {
   readonly #pool: Pool;
   readonly #origin: string;
   readonly #headers: Readonly<Record<string, string>>;
 
-  /** @param ca certificates to trust as PEM text; null: the public ones */
+  /** @param ca certificates to trust as PEM text; null for the public ones */
   constructor({ url, login }: WebdavSettings, ca: string | null) {
     this.#origin = new URL(url).origin;
     this.#headers = { authorization: authorizationOf(login), 'accept-encoding': 'identity' };
@@ -41,11 +41,11 @@ export class DavClient {
   }
 
   /**
-   * Send a request, follow redirects within the origin, and wait as long as a busy server asks for.
+   * Send a request. Follow redirects within the origin, and wait as long as a busy server asks.
    *
    * @param path absolute path, percent-encoded
-   * @returns the answer, with any other status
-   * @throws SourceFault if the server cannot be reached, or redirects to another origin
+   * @returns the response, whatever its other status
+   * @throws SourceFault if the server is unreachable or redirects to another origin
    */
   async send(method: Method, path: string, signal: AbortSignal): Promise<DavReply> {
     for (let attempt = 1; ; attempt++) {
@@ -59,7 +59,7 @@ export class DavClient {
     }
   }
 
-  /** Return an address for messages. */
+  /** Return an address to show in messages. */
   placeOf(path: string): string {
     return this.#origin + path;
   }
@@ -102,7 +102,7 @@ export class DavClient {
   }
 }
 
-/** Return the value of `Authorization`: Basic in UTF-8 (RFC 7617), or Bearer (RFC 6750). */
+/** Build the `Authorization` value: Basic in UTF-8 (RFC 7617), or Bearer (RFC 6750). */
 function authorizationOf(login: WebdavSettings['login']): string {
   if ('token' in login) return `Bearer ${login.token.reveal()}`;
   return `Basic ${Buffer.from(`${login.user}:${login.password?.reveal() ?? ''}`).toString('base64')}`;

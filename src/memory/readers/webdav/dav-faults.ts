@@ -7,14 +7,14 @@ import type { DavReply } from './dav-reply.ts';
 const BODY_BYTES_MAX = 65_536;
 const WORDS_CHARS_MAX = 300;
 
-/** Reasons for which a single file or folder cannot be read, by the status (RFC 4918, RFC 9110). */
+/** Reasons why a single file or folder can't be read, by status code (RFC 4918, RFC 9110). */
 const ENTRY_REASONS: Readonly<Record<number, string>> = {
   403: 'the user of the connection may not read it',
   423: 'it is locked; synchronise again later',
   451: 'the server may not send it for legal reasons',
 };
 
-/** Return why a single file or folder cannot be read, for a status that says nothing about the others. */
+/** Return why a single file or folder can't be read; null for a status code that may concern others too. */
 export function entryReason(status: number): string | null {
   const reason = ENTRY_REASONS[status];
   if (reason !== undefined) return `${reason} (${status})`;
@@ -22,12 +22,12 @@ export function entryReason(status: number): string | null {
   return isOfAll ? null : `the server refuses to send it (${status})`;
 }
 
-/** Return true for a status that means that a file or folder is gone. */
+/** Return true for the status code of a missing file or folder. */
 export function isGone(status: number): boolean {
   return status === 404 || status === 410;
 }
 
-/** Build the fault of an answer that concerns the whole place, with the server's own words. It reads the body. */
+/** Build the fault of a response that concerns the whole source, quoting the server. Consumes the body. */
 export async function replyFault(reply: DavReply, place: string): Promise<SourceFault> {
   const { status, headers } = reply;
   const words = await wordsOf(reply);
@@ -55,7 +55,7 @@ export async function replyFault(reply: DavReply, place: string): Promise<Source
   return new SourceFault('source_settings', `${place} does not answer as a WebDAV server does (${said}); check url`);
 }
 
-/** Read the words of an error of the servers that say more than a status (`s:message` of sabre/dav). */
+/** Extract the error message that some servers send in the body (`s:message` of sabre/dav). */
 async function wordsOf({ body }: DavReply): Promise<string> {
   const parts: Buffer[] = [];
   let bytes = 0;
@@ -72,7 +72,7 @@ async function wordsOf({ body }: DavReply): Promise<string> {
   return boundedLine(message, WORDS_CHARS_MAX);
 }
 
-/** Turn an error of the connection into a fault. Errors of other kinds stay. */
+/** Convert a connection error to a fault. Return other errors unchanged. */
 export function toDavFault(error: unknown, place: string): unknown {
   if (error instanceof SourceFault || !(error instanceof Error)) return error;
   const certificate = certificateReason(error);

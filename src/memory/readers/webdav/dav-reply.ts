@@ -1,8 +1,8 @@
 import type { Dispatcher } from 'undici';
 
-/** Answer whose body the caller reads or destroys. */
+/** Response whose body the caller must read or destroy. */
 export interface DavReply extends Pick<Dispatcher.ResponseData, 'headers' | 'body'> {
   readonly status: number;
-  /** Path of the answer, after redirects. */
+  /** Path of the response after redirects. */
   readonly path: string;
 }

@@ -16,21 +16,21 @@ import { decodePart, encodePath, isSamePath, partsOf } from './paths.ts';
 
 const FOLDERS_MAX = 100_000;
 const DEPTH_MAX = 100;
-/** Maximum number of files and folders, also of those that the patterns leave out. */
+/** Maximum number of files and folders, including those that the patterns exclude. */
 const RESOURCES_MAX = 1_100_000;
 
 export interface CollectionTree {
-  /** Path of the outermost folder, decoded, in parts. */
+  /** Decoded path of the top folder, in parts. */
   readonly base: readonly string[];
   readonly globs: Globs;
-  /** Maximum number of folders; fewer in tests. */
+  /** Maximum number of folders; lower in tests. */
   readonly foldersMax?: number;
 }
 
 /**
- * List the files of a tree of folders, one folder at a time (`Depth: 1`, since many servers refuse `infinity`).
+ * List the files of a folder tree, one folder per request (`Depth: 1`, since many servers refuse `infinity`).
  *
- * @throws SourceFault if the outermost folder cannot be listed, or the tree has no end
+ * @throws SourceFault if the top folder can't be listed or the tree never ends
  */
 export async function* listTree(
   client: DavClient,
@@ -61,13 +61,13 @@ export async function* listTree(
 }
 
 interface Child extends DavResource {
-  /** Decoded name, or null if it is not UTF-8. */
+  /** Decoded name; null if it isn't UTF-8. */
   readonly name: string | null;
-  /** Name for messages. */
+  /** Name to show in messages. */
   readonly shown: string;
 }
 
-/** List the children of a folder as they arrive, or a fault of the folder. A folder that is gone has none. */
+/** List the children of a folder as they arrive, or report its fault. A missing folder has no children. */
 async function* listFolder(
   client: DavClient,
   base: readonly string[],
@@ -79,7 +79,7 @@ async function* listFolder(
   const place = client.placeOf(path);
   const reply = await client.send('PROPFIND', path, signal);
   if (reply.status !== 207) {
-    // One of several storages behind a server may be away (Nextcloud).
+    // One of several storages behind a server may be unavailable (Nextcloud).
     const reason = reply.status === 503 ? 'it is not available now (503)' : entryReason(reply.status);
     if (folder === '' || (reason === null && !isGone(reply.status))) throw await replyFault(reply, place);
     await reply.body.dump();
@@ -101,7 +101,7 @@ async function* listFolder(
   }
 }
 
-/** Return a resource as a child of a folder; null for the folder itself, and for those of other folders. */
+/** Convert a resource to a child of a folder; null for the folder itself and for resources of other folders. */
 function childOf(resource: DavResource, own: readonly string[]): Child | null {
   const parts = partsOf(resource.href);
   if (parts.length !== own.length + 1 || !isSamePath(parts.slice(0, -1), own)) return null;
@@ -110,7 +110,7 @@ function childOf(resource: DavResource, own: readonly string[]): Child | null {
   return { ...resource, name, shown: name ?? last };
 }
 
-/** Divide children into folders to list, files of the source, and faults. */
+/** Sort children into folders to list, files of the source, and faults. */
 function sortOut(
   children: readonly Child[],
   folder: string,
@@ -141,7 +141,7 @@ function faultOf({ name, status }: Child, key: string): EntryFault | null {
   return { key, fault: entryReason(status) ?? `the server does not describe it (${status})` };
 }
 
-/** The ETag identifies the version of a file; without one, its size and its time. A size may be unknown. */
+/** Convert a resource to an entry. Its version is the ETag, or else size and time. The size may be unknown. */
 function entryOf({ etag, sizeBytes, modifiedMs }: DavResource, key: string): ListedEntry {
   return {
     key,

@@ -3,14 +3,14 @@ import { SaxesParser } from 'saxes';
 import { SourceFault } from '../source-reader.ts';
 
 const NAMESPACE = 'DAV:';
-/** Longest description of one file or folder. */
+/** Maximum length of the description of a file or folder. */
 const RESPONSE_CHARS_MAX = 1024 * 1024;
 
-/** File or folder of a listing. */
+/** File or folder in a listing. */
 export interface DavResource {
-  /** Address, percent-encoded: a path, or a whole URL. */
+  /** Percent-encoded address: a path or a complete URL. */
   readonly href: string;
-  /** Status of a resource that the server cannot describe; null for one that it describes. */
+  /** Status code of a resource that the server can't describe; otherwise null. */
   readonly status: number | null;
   readonly isCollection: boolean;
   readonly etag: string | null;
@@ -23,10 +23,10 @@ type Properties = Pick<DavResource, 'isCollection' | 'etag' | 'sizeBytes' | 'mod
 const NO_PROPERTIES: Properties = { isCollection: false, etag: null, sizeBytes: null, modifiedMs: null };
 
 /**
- * Read the body of a 207 answer (RFC 4918, section 13) while it arrives. It is never in memory as a whole.
+ * Parse the body of a 207 response (RFC 4918, section 13) as a stream.
  *
  * @returns resources, in groups as they arrive
- * @throws SourceFault if it is no complete multistatus document; the errors of `body`
+ * @throws SourceFault for an incomplete or invalid multistatus document; the errors of `body`
  */
 export async function* readMultistatus(
   body: AsyncIterable<Uint8Array>,
@@ -39,7 +39,7 @@ export async function* readMultistatus(
       reader.write(decoder.decode(bytes, { stream: true }));
       const found = reader.take();
       if (found.length > 0) yield found;
-      // Other work of the process has its turn between two parts, even if all of them have arrived.
+      // Yield to other work of the process, even if all parts have arrived.
       await nextTurn();
     }
     reader.write(decoder.decode());
@@ -55,7 +55,7 @@ class XmlFault extends Error {}
 
 class MultistatusReader {
   readonly #parser = new SaxesParser({ xmlns: true });
-  /** Names of the open elements; empty for those of other namespaces. */
+  /** Names of the open elements; empty for elements of other namespaces. */
   readonly #open: string[] = [];
   #text = '';
   #found: DavResource[] = [];
@@ -87,7 +87,7 @@ class MultistatusReader {
     if (this.#charsSinceResponse > RESPONSE_CHARS_MAX) throw new XmlFault('one of its entries is too long');
   }
 
-  /** Return the resources since the last call. */
+  /** Return the resources parsed since the last call. */
   take(): DavResource[] {
     const found = this.#found;
     this.#found = [];
@@ -145,7 +145,7 @@ class MultistatusReader {
   }
 }
 
-/** Read a status line, `HTTP/1.1 200 OK`. */
+/** Parse a status line such as `HTTP/1.1 200 OK`. */
 function statusOf(line: string): number {
   return Number(/^HTTP\/[\d.]+ (\d{3})\b/.exec(line)?.[1] ?? 0);
 }

@@ -19,20 +19,20 @@ import type { DavReply } from './dav-reply.ts';
 import { listTree } from './list-collections.ts';
 import { decodePart, encodePath, partsOf } from './paths.ts';
 
-/** Age below which a file may change without a new version, since many servers make ETags of times in seconds. */
+/** Age below which a file can change without a new version, since many servers derive ETags from times in seconds. */
 const SETTLED_MS = 2_000;
 
 export interface WebdavReaderOptions {
   readonly webdav: WebdavSettings;
-  /** Folder of the source, below the address of the connection. */
+  /** Folder of the source, relative to the connection's address. */
   readonly path: string;
   readonly globs: Globs;
   readonly bytesMax: number;
-  /** Maximum number of folders of a listing. */
+  /** Maximum number of folders per listing. */
   readonly foldersMax?: number;
 }
 
-/** Open a folder on a WebDAV server (RFC 4918) as a source. The ETag identifies the version of a file. */
+/** Open a folder on a WebDAV server (RFC 4918) as a source. The ETag is the version of a file. */
 export async function openWebdavReader(options: WebdavReaderOptions): Promise<SourceReader> {
   const { webdav, globs, foldersMax } = options;
   const client = new DavClient(webdav, await readCa(webdav.ca));
@@ -60,7 +60,7 @@ async function readFile(
   if (tooLarge !== null) return tooLarge;
   const address = encodePath([...base, ...key.split('/')], false);
   const reply = await client.send('GET', address, signal).catch((error: unknown) => {
-    // A server may send some of its files from elsewhere.
+    // A server may serve some of its files from elsewhere.
     if (!(error instanceof SourceFault) || error.category !== 'source_settings') throw error;
     return error;
   });
@@ -96,7 +96,7 @@ async function readFile(
 function describe({ key, version, eventTimeMs = null }: ListedEntry, { headers }: DavReply, folder: string) {
   const nowMs = Date.parse(String(headers['date'] ?? ''));
   const ageMs = (Number.isNaN(nowMs) ? Date.now() : nowMs) - (eventTimeMs ?? 0);
-  // The time of a server, or of a file, may be in the future.
+  // The time of the server or of the file may be in the future.
   const isSettled = Math.abs(ageMs) > SETTLED_MS;
   return {
     key,
@@ -109,7 +109,7 @@ function describe({ key, version, eventTimeMs = null }: ListedEntry, { headers }
   };
 }
 
-/** Pass on a body of at most `bytesMax` bytes. @throws SourceFault if it has more, or breaks off */
+/** Pass on a body of at most `bytesMax` bytes. @throws SourceFault if it is larger or breaks off */
 async function* bounded(
   body: DavReply['body'],
   bytesMax: number,

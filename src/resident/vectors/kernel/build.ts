@@ -5,7 +5,7 @@
  */
 import { compileAssembly, writeModule } from '../../../platform/compile-assembly.ts';
 
-/** Features of the engine that each committed module needs, by name of the module. */
+/** Required engine features of each committed module, by module name. */
 export const BUILDS = {
   'rows-relaxed-simd.wasm': ['simd', 'relaxed-simd'],
   'rows-simd.wasm': ['simd'],

@@ -23,13 +23,13 @@ export interface RowKernel {
   packFlags(flags: number, rows: number, bits: number): void;
 }
 
-/** Memory of a kernel. A view of it is detached when the memory grows. */
+/** Memory of a kernel. Growth detaches its views. */
 export interface WasmMemory {
   readonly buffer: ArrayBuffer;
   grow(pages: number): number;
 }
 
-/** Used part of the WebAssembly API; neither the ECMAScript nor the Node typings declare it. */
+/** Subset of the WebAssembly API in use; neither the ECMAScript nor the Node typings declare it. */
 interface WebAssemblyApi {
   validate(bytes: Uint8Array): boolean;
   readonly Module: new (bytes: Uint8Array) => object;
@@ -39,12 +39,12 @@ interface WebAssemblyApi {
 
 const webAssembly = (globalThis as unknown as { WebAssembly: WebAssemblyApi }).WebAssembly;
 
-/** Builds in order of preference: with dot products of bytes, then with plain SIMD. */
+/** Builds in order of preference: with byte dot products, then with plain SIMD. */
 export const ROW_BUILDS = ['rows-relaxed-simd.wasm', 'rows-simd.wasm'] as const;
 export type RowBuild = (typeof ROW_BUILDS)[number];
 
 export const PAGE_BYTES = 65_536;
-/** Maximum memory, given addresses of 32 bits. */
+/** Maximum number of memory pages with 32-bit addresses. */
 export const PAGES_MAX = 65_536;
 
 /** Instantiate the first build that the engine accepts. @throws Error if it accepts none */
