@@ -178,8 +178,8 @@ export class Connection {
     socket.end();
     socket.once('end', () => socket.destroy());
     this.#req?.resume();
-    // Before that, Node resumes the socket of the finished request. If it had paused the socket, because nobody read the
-    // body, we could not resume it later.
+    // Before that, Node resumes the socket of the finished request. If it had paused the socket, because nobody read
+    // the body, we could not resume it later.
     setImmediate(() => {
       // Parse nothing more: the parser would copy every byte.
       socket.removeAllListeners('data').on('data', releaseMemory);
