@@ -8,7 +8,7 @@ import { embedByWords } from '../embedding/providers/local-provider.ts';
 import { openProvider } from '../embedding/providers/open-provider.ts';
 import { findTruncated } from '../index/lance/find-truncated.ts';
 import { indexDirectory, openTables } from '../index/lance/open-tables.ts';
-import { MilvusIndex } from '../index/milvus/milvus-index.ts';
+import { MilvusConnection } from '../index/milvus/milvus-connection.ts';
 import { Catalog, LEXICAL_ID } from '../models/catalog.ts';
 import type { AnswerSettings } from '../platform/answer-settings.ts';
 import type { Config } from '../platform/config.ts';
@@ -346,13 +346,13 @@ async function tryIndex(config: Config): Promise<string> {
 
 /** Check that the Milvus of some buckets answers, and has a version that the service works with. */
 async function tryMilvus(settings: MilvusSettings): Promise<string> {
-  const index = new MilvusIndex(settings);
+  const connection = new MilvusConnection(settings);
   const beganMs = performance.now();
   try {
-    await index.probe();
+    await connection.probe();
     return `at ${settings.url}, answered in ${(performance.now() - beganMs).toFixed(1)} ms`;
   } finally {
-    await index.close();
+    await connection.close();
   }
 }
 

@@ -62,7 +62,7 @@ export const storageSettings = {
             .string()
             .regex(/^[A-Za-z_][A-Za-z0-9_]{0,62}$/, 'is not the name of a database')
             .default('default')
-            .describe('database that holds the collections of this installation, and nothing else'),
+            .describe('database of the collections; installations may share it'),
           ca_file: z.string().min(1).optional().describe('file with the certificates of authorities (PEM) for https'),
         })
         .optional()

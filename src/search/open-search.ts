@@ -1,3 +1,4 @@
+import type { Access } from '../access/open-access.ts';
 import type { IndexRemoval } from '../documents/remove-documents.ts';
 import type { Embedding } from '../embedding/open-embedding.ts';
 import type { ChunkIndex } from '../index/chunk-index.ts';
@@ -59,6 +60,7 @@ export interface Search extends SearchContext {
 export async function openSearch(context: {
   readonly config: Pick<Config, 'dataDir' | 'index' | 'objects' | 'search'>;
   readonly keyRing: Pick<KeyRing, 'linkSigning'>;
+  readonly access: Pick<Access, 'installationId'>;
   readonly sql: Sql;
   readonly direct: Sql;
   readonly objects: Objects;
@@ -75,7 +77,8 @@ export async function openSearch(context: {
   openIndexMetrics(metrics, sql);
   const copies = openTableCopies(config, { logger, metrics, onLargeRead: () => tables.releaseLarge() });
   const lance = new LanceIndex(tables, copies);
-  const milvus = config.index.milvus === null ? null : new MilvusIndex(config.index.milvus);
+  const { milvus: settings } = config.index;
+  const milvus = settings === null ? null : new MilvusIndex(settings, context.access.installationId);
   const chunks = new IndexEngines({ lance, milvus });
   const documents = openDocumentCopies(config, { sql, logger, metrics });
   const index = new IndexWriter({ sql, direct, chunks, logger });

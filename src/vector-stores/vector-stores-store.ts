@@ -142,7 +142,11 @@ export async function insertVectorStore(tx: Sql, bucketId: string, fields: Store
 }
 
 /** Set vector store fields of a bucket, and record that it was used just now. */
-export async function updateVectorStore(tx: Sql, bucketId: string, fields: StoreFields): Promise<void> {
+export async function updateVectorStore(
+  tx: Sql,
+  bucketId: string,
+  fields: Omit<StoreFields, 'description'>,
+): Promise<void> {
   const { name, metadata, expiresDays } = fields;
   await tx`INSERT INTO vector_stores (bucket_id, is_own) VALUES (${bucketId}, false) ON CONFLICT (bucket_id) DO NOTHING`;
   await tx`

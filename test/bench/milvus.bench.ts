@@ -2,7 +2,7 @@
  * Benchmark of what the driver adds to the requests of a search of Milvus: both legs, ten passages and ten cosines, beside
  * the same four requests of the client alone, in turn. CPU time is that of this process, without the server. The server is
  * Milvus Lite, whose own times mean little. It also looks up some of the chunks by their own text, whatever the number of
- * chunks. Arguments: chunks and searches.
+ * chunks. Arguments: chunks, searches, and words of a chunk.
  */
 import { embedLexical, embedLexicalPassages } from '../../src/embedding/providers/local.ts';
 import type { ChunkReader } from '../../src/index/chunk-index.ts';
@@ -16,12 +16,15 @@ import { startMilvus } from '../support/milvus-server.ts';
 
 const CHUNKS = Number(process.argv[2] ?? 5_000);
 const SEARCHES = Number(process.argv[3] ?? 200);
+const WORDS = Number(process.argv[4] ?? 80);
 const WARM_UP = 20;
 const LIMIT = 61;
 const RESULTS = 10;
 /** Chunks that are looked up by their own text. */
 const PROBES = 50;
+const INSTALLATION = 'org_bench';
 const TABLE = 'bkt_bench_milvus';
+const COLLECTION = `${INSTALLATION}_${TABLE}`;
 const COLUMNS = ['chunk_id', 'document_id', 'generation', 'chunk_index', 'is_boilerplate'];
 /** Goal: what the driver adds to the requests. */
 const OVERHEAD_MS_MAX = 5;
@@ -31,7 +34,7 @@ else console.log('milvus   skipped: there is no milvus-lite on this machine');
 
 async function run(): Promise<void> {
   const milvus = await startMilvus();
-  const index = new MilvusIndex(milvus.settings);
+  const index = new MilvusIndex(milvus.settings, INSTALLATION);
   const client = new (loadMilvus().MilvusClient)({
     address: milvus.settings.url,
     logLevel: 'error',
@@ -43,7 +46,7 @@ async function run(): Promise<void> {
     const beganMs = performance.now();
     const probes: { readonly number: number; readonly text: string }[] = [];
     const chunkOf = (number: number) => {
-      const text = drawText(random, 80);
+      const text = drawText(random, WORDS);
       if (number % Math.ceil(CHUNKS / PROBES) === 0) probes.push({ number, text });
       return generationOf(number, [text]);
     };
@@ -74,7 +77,7 @@ async function run(): Promise<void> {
       await Promise.all([reader.readPassages(best), reader.readCosines(vector, best)]);
     };
     const byClient = async (text: string) => {
-      const base = { collection_name: TABLE, output_fields: COLUMNS, limit: LIMIT };
+      const base = { collection_name: COLLECTION, output_fields: COLUMNS, limit: LIMIT };
       const vector = Array.from(embedLexical([text]));
       const data = writeQuery(weighTerms(analyse(text))).text;
       const [{ results }] = await Promise.all([
@@ -87,7 +90,7 @@ async function run(): Promise<void> {
         [
           ['chunk_id', 'text', 'locator'],
           ['chunk_id', 'vector'],
-        ].map((output_fields) => client.query({ collection_name: TABLE, filter, output_fields, limit: RESULTS })),
+        ].map((output_fields) => client.query({ collection_name: COLLECTION, filter, output_fields, limit: RESULTS })),
       );
     };
     const measured = { driver: { wall: [] as number[], cpu: 0 }, client: { wall: [] as number[], cpu: 0 } };

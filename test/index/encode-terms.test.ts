@@ -37,6 +37,10 @@ test('terms beyond the length of a field are left out as a whole', () => {
   expect(tokens.startsWith(`${decodeTerms(encoded)} `)).toBe(true);
 });
 
+test('a chunk whose first term is too long for a field has no terms', () => {
+  expect(decodeTerms(encodeTerms('x'.repeat(TEXT_BYTES_MAX + 1)))).toBe('');
+});
+
 test('a query repeats a term in proportion to its weight', () => {
   const groups = [
     { terms: ['pump'], weight: 2 },

@@ -11,6 +11,7 @@ import { TEST_CA } from '../support/certificates.ts';
 import { startTlsProxy, startVersionServer } from '../support/fake-milvus.ts';
 import { milvusAvailable, startMilvus, type TestMilvus } from '../support/milvus.ts';
 
+const INSTALLATION = 'org_own';
 const SETTINGS: MilvusSettings = { url: 'http://127.0.0.1:1', token: null, database: 'default', caFile: null };
 const UNAVAILABLE = { code: 'index_unavailable', status: 503, retryAfterSeconds: expect.any(Number) };
 
@@ -35,7 +36,7 @@ async function find(index: MilvusIndex, table: TableVersion, query: string): Pro
 }
 
 test('a Milvus that does not answer is unavailable, and is asked again at the next request', async () => {
-  const index = new MilvusIndex(SETTINGS);
+  const index = new MilvusIndex(SETTINGS, INSTALLATION);
   for (let time = 0; time < 2; time++) {
     await expect(index.probe()).rejects.toMatchObject(UNAVAILABLE);
     await expect(index.append('bkt_1_milvus', [generation(1, 'heron')])).rejects.toMatchObject(UNAVAILABLE);
@@ -47,7 +48,7 @@ test.each(['v2.4.23', '1.1.1', 'milvus_lite-2.5.1', 'something else'])(
   'the version %s is refused with a sentence that names it',
   async (version) => {
     const server = await startVersionServer(version);
-    const index = new MilvusIndex({ ...SETTINGS, url: `http://127.0.0.1:${server.port}` });
+    const index = new MilvusIndex({ ...SETTINGS, url: `http://127.0.0.1:${server.port}` }, INSTALLATION);
     try {
       const message = expect.stringContaining(version);
       await expect(index.probe()).rejects.toMatchObject({ code: 'index_engine_unsupported', message });
@@ -60,7 +61,7 @@ test.each(['v2.4.23', '1.1.1', 'milvus_lite-2.5.1', 'something else'])(
 
 test.each(['v2.5.0', '2.6.11', 'v3.0.2', '2.6-20260101-ab12cd'])('the version %s is accepted', async (version) => {
   const server = await startVersionServer(version);
-  const index = new MilvusIndex({ ...SETTINGS, url: `http://127.0.0.1:${server.port}` });
+  const index = new MilvusIndex({ ...SETTINGS, url: `http://127.0.0.1:${server.port}` }, INSTALLATION);
   try {
     await index.probe();
   } finally {
@@ -83,7 +84,7 @@ describe.skipIf(!milvusAvailable())('with a server', () => {
   let index: MilvusIndex;
   beforeAll(async () => {
     milvus = await startMilvus();
-    index = new MilvusIndex(milvus.settings);
+    index = new MilvusIndex(milvus.settings, INSTALLATION);
   });
   afterAll(async () => {
     await index?.close();
@@ -92,6 +93,7 @@ describe.skipIf(!milvusAvailable())('with a server', () => {
 
   test('a collection whose creation ended half-way is completed by the next write', async () => {
     const name = 'bkt_half_milvus';
+    const collection = `${INSTALLATION}_${name}`;
     await index.version(name);
     const client = new (loadMilvus().MilvusClient)({
       address: milvus.settings.url,
@@ -99,15 +101,27 @@ describe.skipIf(!milvusAvailable())('with a server', () => {
       telemetry: { enabled: false },
     });
     await client.connectPromise;
-    await client.releaseCollection({ collection_name: name });
-    await client.dropIndex({ collection_name: name, field_name: 'vector' });
+    await client.releaseCollection({ collection_name: collection });
+    await client.dropIndex({ collection_name: collection, field_name: 'vector' });
     await client.closeConnection();
-    const other = new MilvusIndex(milvus.settings);
+    const other = new MilvusIndex(milvus.settings, INSTALLATION);
     const table = await other.append(name, [generation(1, 'a heron')]);
     expect(await find(other, table, 'heron')).toEqual(['doc_1']);
     const reader = (await other.open([table])) as ChunkReader;
     const vector = embedLexicalPassages(['a heron']);
     expect(await reader.searchVectors(vector, { limit: 5, documentIds: null })).toHaveLength(1);
+    await other.close();
+  });
+
+  test('installations that share a server neither see nor drop the collections of each other', async () => {
+    const name = 'bkt_moved';
+    const table = await index.append(name, [generation(1, 'a heron')]);
+    const other = new MilvusIndex(milvus.settings, 'org_other');
+    expect(await other.open([table])).toBeNull();
+    await other.append(name, [generation(2, 'a stork')]);
+    await other.dropAll(name);
+    expect(await find(index, table, 'heron')).toEqual(['doc_1']);
+    expect(await other.open([table])).toBeNull();
     await other.close();
   });
 
@@ -146,10 +160,10 @@ describe.skipIf(!milvusAvailable())('with a server', () => {
   test('a server behind TLS is trusted by a file of authorities only', async () => {
     const proxy = await startTlsProxy(Number(new URL(milvus.settings.url).port));
     const url = `https://localhost:${proxy.port}`;
-    const trusting = new MilvusIndex({ ...milvus.settings, url, caFile: TEST_CA });
+    const trusting = new MilvusIndex({ ...milvus.settings, url, caFile: TEST_CA }, INSTALLATION);
     await trusting.probe();
     await trusting.close();
-    const doubting = new MilvusIndex({ ...milvus.settings, url });
+    const doubting = new MilvusIndex({ ...milvus.settings, url }, INSTALLATION);
     await expect(doubting.probe()).rejects.toMatchObject(UNAVAILABLE);
     await doubting.close();
     await proxy.close();

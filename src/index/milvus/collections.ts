@@ -133,9 +133,9 @@ export class MilvusCollections {
     }
   }
 
-  /** Drop every collection whose name is the bucket's id, or starts with it and `_`. */
-  async dropAll(bucketId: string): Promise<void> {
+  /** Drop the collection of this name, and those whose names begin with it and `_`. */
+  async dropAll(first: string): Promise<void> {
     const { data } = await this.#connection.call((client) => client.showCollections());
-    for (const { name } of data) if (name === bucketId || name.startsWith(`${bucketId}_`)) await this.drop(name);
+    for (const { name } of data) if (name === first || name.startsWith(`${first}_`)) await this.drop(name);
   }
 }

@@ -25,7 +25,8 @@ export function encodeTerms(tokens: string): string {
   if (tokens === '') return NO_TERMS;
   const encoded = tokens.split(' ').map(encodeTerm).join(' ');
   if (encoded.length <= TEXT_BYTES_MAX) return encoded;
-  return encoded.slice(0, encoded.lastIndexOf(' ', TEXT_BYTES_MAX));
+  const end = encoded.lastIndexOf(' ', TEXT_BYTES_MAX);
+  return end === -1 ? NO_TERMS : encoded.slice(0, end);
 }
 
 /** Decode the output of `encodeTerms`. */

@@ -48,20 +48,28 @@ export class MilvusIndex implements ChunkIndex {
   readonly #connection: MilvusConnection;
   readonly #collections: MilvusCollections;
   readonly #samples: RowSamples;
+  readonly #installation: string;
 
-  constructor(settings: MilvusSettings) {
+  /** @param installation id that the names of collections begin with, since several installations may share a Milvus */
+  constructor(settings: MilvusSettings, installation: string) {
     this.#connection = new MilvusConnection(settings);
     this.#collections = new MilvusCollections(this.#connection);
-    this.#samples = new RowSamples(({ name }) => sampleRows(this.#connection, name));
+    this.#samples = new RowSamples(({ name }) => sampleRows(this.#connection, this.#collectionOf(name)));
+    this.#installation = installation;
+  }
+
+  #collectionOf(table: string): string {
+    return `${this.#installation}_${table}`;
   }
 
   async open(tables: readonly TableVersion[], { ownTerms }: ReadOptions = {}): Promise<ChunkReader | null> {
     const known = await Promise.all(tables.map((table) => this.#exists(table)));
     const found = tables.filter((_, nth) => known[nth]);
     if (found.length === 0) return null;
-    const readers = found.map(({ name }) =>
-      this.#guarded(name, collectionReader(this.#connection, name, ownTerms?.get(name))),
-    );
+    const readers = found.map(({ name }) => {
+      const collection = this.#collectionOf(name);
+      return this.#guarded(collection, collectionReader(this.#connection, collection, ownTerms?.get(name)));
+    });
     return {
       ...joinReaders(readers),
       compareSample: async (query) => (await this.#samples.read(found)).flatMap((sample) => sample.compare(query)),
@@ -70,19 +78,19 @@ export class MilvusIndex implements ChunkIndex {
 
   /** Return false for a table without a version, which was never written. */
   async #exists({ name, version }: TableVersion): Promise<boolean> {
-    return version > 0 && (await this.#collections.has(name));
+    return version > 0 && (await this.#collections.has(this.#collectionOf(name)));
   }
 
   /** Make a search repeat if its collection was dropped, by this process or another one. */
-  #guarded(name: string, reader: PartReader): PartReader {
+  #guarded(collection: string, reader: PartReader): PartReader {
     const guard = async <T>(work: Promise<T>): Promise<T> => {
       try {
         return await work;
       } catch (error) {
         if (error instanceof AppError || error instanceof ReaderGone) throw error;
-        this.#collections.forget(name);
+        this.#collections.forget(collection);
         // The client has its own errors for a missing collection.
-        if (await this.#collections.has(name)) throw error;
+        if (await this.#collections.has(collection)) throw error;
         throw new ReaderGone();
       }
     };
@@ -97,7 +105,8 @@ export class MilvusIndex implements ChunkIndex {
 
   async statistics(table: TableVersion): Promise<TableStatistics | null> {
     if (!(await this.#exists(table))) return null;
-    return { rows: await countRows(this.#connection, table.name), fragments: 1, smallFragments: 0, unindexedRows: 0 };
+    const rows = await countRows(this.#connection, this.#collectionOf(table.name));
+    return { rows, fragments: 1, smallFragments: 0, unindexedRows: 0 };
   }
 
   async readChunks(
@@ -105,27 +114,30 @@ export class MilvusIndex implements ChunkIndex {
     options: { readonly documentIds: readonly string[]; readonly perDocument: number; readonly limit: number },
   ): Promise<StoredChunks> {
     const isEmpty = options.documentIds.length === 0 || !(await this.#exists(table));
-    return isEmpty ? { chunks: [], vectors: new Float32Array() } : readChunks(this.#connection, table.name, options);
+    if (isEmpty) return { chunks: [], vectors: new Float32Array() };
+    return readChunks(this.#connection, this.#collectionOf(table.name), options);
   }
 
   async *readTokens(table: TableVersion, generations: readonly number[]): AsyncIterable<ChunkTokens> {
     const isEmpty = generations.length === 0 || !(await this.#exists(table));
-    if (!isEmpty) yield* readTokens(this.#connection, table.name, generations);
+    if (!isEmpty) yield* readTokens(this.#connection, this.#collectionOf(table.name), generations);
   }
 
   async *readGenerations(table: TableVersion, generations: readonly number[]): AsyncIterable<IndexedGeneration> {
     const isEmpty = generations.length === 0 || !(await this.#exists(table));
-    if (!isEmpty) yield* readGenerations(this.#connection, table.name, generations);
+    if (!isEmpty) yield* readGenerations(this.#connection, this.#collectionOf(table.name), generations);
   }
 
   async countByGeneration(name: string): Promise<Map<number, number>> {
-    await this.#collections.ensure(name);
-    return countByGeneration(this.#connection, name);
+    const collection = this.#collectionOf(name);
+    await this.#collections.ensure(collection);
+    return countByGeneration(this.#connection, collection);
   }
 
   async version(name: string): Promise<number> {
-    await this.#collections.ensure(name);
-    return readVersion(this.#connection, name);
+    const collection = this.#collectionOf(name);
+    await this.#collections.ensure(collection);
+    return readVersion(this.#connection, collection);
   }
 
   append(name: string, generations: readonly IndexedGeneration[], options: WriteOptions = {}): Promise<TableState> {
@@ -135,8 +147,9 @@ export class MilvusIndex implements ChunkIndex {
   remove(name: string, selection: ChunkSelection, options: WriteOptions = {}): Promise<TableState> {
     const filter = conditionOf(selection);
     return this.#write(name, options, async () => {
-      await this.#connection.callLoaded(name, (client) =>
-        client.delete({ collection_name: name, filter, consistency_level: 'Strong', timeout: WRITE_MS_MAX }),
+      const collection = this.#collectionOf(name);
+      await this.#connection.callLoaded(collection, (client) =>
+        client.delete({ collection_name: collection, filter, consistency_level: 'Strong', timeout: WRITE_MS_MAX }),
       );
     });
   }
@@ -153,7 +166,7 @@ export class MilvusIndex implements ChunkIndex {
       await this.#upsert(name, [versionRow(version)]);
     } catch (error) {
       if (error instanceof CollectionMissing) {
-        this.#collections.forget(name);
+        this.#collections.forget(this.#collectionOf(name));
         throw dependencyDown('index', 'the collection was dropped during the write', error);
       }
       // A request without a reply may take effect later.
@@ -165,8 +178,9 @@ export class MilvusIndex implements ChunkIndex {
 
   /** Upsert rows by key, so that repeating a request is idempotent. */
   async #upsert(name: string, rows: Iterable<RowData>): Promise<void> {
+    const request = { collection_name: this.#collectionOf(name), timeout: WRITE_MS_MAX };
     for (const data of inGroups(rows, REQUEST_ROWS)) {
-      await this.#connection.call((client) => client.upsert({ collection_name: name, data, timeout: WRITE_MS_MAX }));
+      await this.#connection.call((client) => client.upsert({ ...request, data }));
     }
   }
 
@@ -192,19 +206,21 @@ export class MilvusIndex implements ChunkIndex {
     name: string,
     { requireLock, publish }: WriteOptions & { publish(state: TableState): Promise<void> },
   ): Promise<void> {
-    if (!(await this.#collections.has(name))) return;
+    const collection = this.#collectionOf(name);
+    if (!(await this.#collections.has(collection))) return;
     await requireLock?.();
-    await this.#connection.call((client) => client.flushSync({ collection_names: [name], timeout: WRITE_MS_MAX }));
-    await this.#connection.call((client) => client.compact({ collection_name: name }));
+    const flush = { collection_names: [collection], timeout: WRITE_MS_MAX };
+    await this.#connection.call((client) => client.flushSync(flush));
+    await this.#connection.call((client) => client.compact({ collection_name: collection }));
     await publish(await this.settle(name));
   }
 
   drop(name: string): Promise<void> {
-    return this.#collections.drop(name);
+    return this.#collections.drop(this.#collectionOf(name));
   }
 
   dropAll(bucketId: string): Promise<void> {
-    return this.#collections.dropAll(bucketId);
+    return this.#collections.dropAll(this.#collectionOf(bucketId));
   }
 
   notePublished(): void {

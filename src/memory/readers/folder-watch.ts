@@ -3,6 +3,7 @@ import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { FolderPlace } from './folder-reader.ts';
+import { isWithin } from './list-folder.ts';
 
 /** Maximum number of watched folders per tree, since each uses a system watch. Further ones need a schedule. */
 const FOLDERS_MAX = 1_000;
@@ -46,7 +47,7 @@ export class FolderWatch {
     const pending = [top];
     for (let folder = pending.pop(); folder !== undefined; folder = pending.pop()) {
       if (this.#stop.aborted || this.#watchers.size >= FOLDERS_MAX) return;
-      if (this.#watchers.has(folder) || folder.startsWith(this.#place.dataDir)) continue;
+      if (this.#watchers.has(folder) || isWithin(this.#place.dataDir, folder)) continue;
       const items = await readdir(folder, { withFileTypes: true }).catch(() => null);
       if (items === null) continue;
       this.#watch(folder);

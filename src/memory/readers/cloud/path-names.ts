@@ -11,10 +11,15 @@ interface Named {
 export function keysOf<T extends Named>(items: readonly T[]): Map<string, T> {
   const keys = new Map<string, T>();
   for (const item of items.toSorted((a, b) => (a.id < b.id ? -1 : 1))) {
-    const dot = item.path.lastIndexOf('.');
-    const end = dot > item.path.lastIndexOf('/') ? dot : item.path.length;
-    const unique = `${item.path.slice(0, end)} (${item.id})${item.path.slice(end)}`;
-    keys.set(keys.has(item.path) ? unique : item.path, item);
+    let key = item.path;
+    while (keys.has(key)) key = withId(key, item.id);
+    keys.set(key, item);
   }
   return keys;
+}
+
+function withId(path: string, id: string): string {
+  const dot = path.lastIndexOf('.');
+  const end = dot > path.lastIndexOf('/') ? dot : path.length;
+  return `${path.slice(0, end)} (${id})${path.slice(end)}`;
 }
