@@ -57,18 +57,21 @@ export function embeddingRoutes(
       },
       refusals: EMBEDDING_REFUSALS,
       async handle({ body, caller, sdk, signal }) {
+        const base64 = body.encoding_format === 'base64' && answersInBase64(settings.base64, sdk);
         const result = await embedInput(embedder, body.input, {
           model: body.model,
           dimensions: body.dimensions,
           taskType: body.task_type,
           orgId: caller.orgId,
           charge: { account: caller, axis: axisOf(textsOf(body.input)) },
+          // Hundreds of replies that wait for their turn hold their vectors.
+          unpadded: !base64 && (body.output_dtype ?? 'float') === 'float',
           signal,
         });
-        const base64 = body.encoding_format === 'base64' && answersInBase64(settings.base64, sdk);
         const { model, tokens: promptTokens } = result;
-        const { rows, columns } = await convertVectors(result.vectors, result.dimensions, body.output_dtype);
-        const render = () => renderEmbeddingList(rows, columns, { model, promptTokens, base64 });
+        const { rows, columns } = await convertVectors(result.vectors, result.columns, body.output_dtype);
+        const zeros = result.dimensions - result.columns;
+        const render = () => renderEmbeddingList(rows, columns, { model, promptTokens, base64, zeros });
         const turn = { renders: settings.renders, orgId: caller.orgId, signal };
         const json = await inTurn(turn, rows.length, render);
         freeMemory(result.vectors);

@@ -63,7 +63,9 @@ export async function renderResultPage(
       await yieldToEventLoop();
       const first = index + from / dimensions;
       if (first > offset) writer.text(',');
-      writeEmbeddingItems(writer, vectors.subarray(from, from + rowsPerSlice * dimensions), dimensions, first);
+      writeEmbeddingItems(writer, vectors.subarray(from, from + rowsPerSlice * dimensions), dimensions, {
+        firstIndex: first,
+      });
     }
     freeMemory(vectors);
   }

@@ -31,12 +31,15 @@ export interface ModelCall {
   readonly takesVendorTokens: boolean;
   /** Also return the vectors before projection. */
   readonly keepNative: boolean;
+  /** Leave out zeros behind the dimensions of a model without a map. */
+  readonly unpadded: boolean;
   readonly signal: AbortSignal;
 }
 
 export interface ModelAnswer {
-  /** Float32Array [n x dimensions], row-major, rows of unit length. The caller owns it. */
+  /** Float32Array [n x columns], row-major, rows of unit length. The caller owns it. */
   readonly vectors: Float32Array;
+  readonly columns: number;
   /** Vectors before projection, Float32Array [n x model.nativeDimension], or null if not requested. */
   readonly native: Float32Array | null;
   readonly tokens: number;
@@ -89,15 +92,17 @@ export async function embedWithModel(context: ModelContext, call: ModelCall): Pr
         });
   const map = call.space === null ? projections.mapOf(model) : mapInto(projections, model, call.space);
   if (map === undefined) throw changedMeanwhile(model, call.space);
+  const columns = call.unpadded && !map ? Math.min(dimensions, model.nativeDimension) : dimensions;
   const vectors = map
     ? await projectOrReadCache(context, map, native, { nativeDimension: model.nativeDimension, dimensions }, signal)
-    : resizeVectors(native.vectors, model.nativeDimension, dimensions);
+    : resizeVectors(native.vectors, model.nativeDimension, columns);
   if (!call.keepNative && vectors !== native.vectors) freeMemory(native.vectors);
   if (!map) context.backends.noteUncalibratedUse(model);
   let tokens = 0;
   for (const each of native.tokens) tokens += each;
   return {
     vectors,
+    columns,
     native: call.keepNative ? native.vectors : null,
     tokens,
     textTokens: native.tokens,

@@ -42,6 +42,8 @@ export interface EmbedRequest {
   readonly comparableWith?: VectorOrigin | null | undefined;
   /** Also return the model's native vectors, if all are of one model. */
   readonly keepNative?: boolean;
+  /** Leave out zeros behind the dimensions that the model has, if all vectors are of one model. */
+  readonly unpadded?: boolean;
   /** Keep the vectors out of the caches, because a job would evict texts that requests repeat. */
   readonly isBulk?: boolean;
   /**
@@ -61,10 +63,10 @@ export interface EmbedRequest {
 }
 
 export interface EmbeddedTexts {
-  /**
-   * Float32Array [n x dimensions], row-major, each row L2-normalised, in the order of the texts. The caller owns it.
-   */
+  /** Float32Array [n x columns], row-major, each row L2-normalised, in the order of the texts. The caller owns it. */
   readonly vectors: Float32Array;
+  /** `dimensions`, or fewer if `unpadded` was requested: the rest of each vector is zeros. */
+  readonly columns: number;
   readonly dimensions: number;
   /** Model used. For a batch in several languages, the backends joined by `+`. */
   readonly model: string;
@@ -305,6 +307,7 @@ async function embedAll(
       tokens: counted?.model === modelId ? indexes.map((index) => counted.tokens[index] as number) : null,
       takesVendorTokens: request.takesVendorTokens ?? false,
       keepNative: request.keepNative ?? false,
+      unpadded: request.unpadded === true && groups.length === 1,
       signal: ownSignal,
     };
     return { model, indexes, answer: await embedWithModel(context, call) };
@@ -319,6 +322,7 @@ async function embedAll(
   const isMixed = asked.kind === 'alias' && context.backends.isAliasMixed;
   return {
     vectors: parts.length === 1 ? first.answer.vectors : reassemble(parts, texts.length, dimensions),
+    columns: first.answer.columns,
     dimensions,
     model: parts.map(({ model }) => model.id).join('+'),
     kind: parts.some(({ model }) => model.kind === 'lexical') ? 'lexical' : 'semantic',

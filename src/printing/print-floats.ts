@@ -21,14 +21,16 @@ type Rows = Float32Array | Int8Array | Uint8Array;
  *
  * @param vectors floats or bytes [n x d], row-major, finite
  * @param d columns, >= 1
+ * @param tail.zeros number of zeros to append to each row of floats
  * @throws AppError `embedding_not_finite` (502)
  */
 export async function renderEmbeddingList(
   vectors: Rows,
   d: number,
-  tail: { model: string; promptTokens: number; base64?: boolean | undefined },
+  tail: { model: string; promptTokens: number; base64?: boolean | undefined; zeros?: number },
 ): Promise<Buffer> {
-  const writer = openWriter(vectors, d);
+  const zeros = ',0'.repeat(tail.zeros ?? 0);
+  const writer = openWriter(vectors, d, zeros.length);
   writer.text('{"object":"list","data":[');
   if (tail.base64) writeBase64Items(writer, vectors, d);
   else if (!(vectors instanceof Float32Array)) {
@@ -36,7 +38,7 @@ export async function renderEmbeddingList(
   } else {
     await printInSlices(vectors, d, (rows, firstIndex) => {
       if (firstIndex > 0) writer.text(',');
-      writeEmbeddingItems(writer, rows, d, firstIndex);
+      writeEmbeddingItems(writer, rows, d, { firstIndex, zeros });
     });
   }
   const model = JSON.stringify(tail.model);
@@ -99,16 +101,22 @@ export function writeVectorRows(writer: JsonWriter, vectors: Float32Array, d: nu
  * Append `{"object":"embedding","index":i,"embedding":[…]},…` for every row, without brackets around the items.
  *
  * @param vectors Float32Array [n x d], row-major, finite
- * @param firstIndex `index` of the first row, for a page of a longer list
+ * @param options.firstIndex `index` of the first row, for a page of a longer list
+ * @param options.zeros text to append to the floats of each row
  * @throws AppError `embedding_not_finite` (502)
  */
-export function writeEmbeddingItems(writer: JsonWriter, vectors: Float32Array, d: number, firstIndex = 0): void {
+export function writeEmbeddingItems(
+  writer: JsonWriter,
+  vectors: Float32Array,
+  d: number,
+  { firstIndex = 0, zeros = '' }: { readonly firstIndex?: number; readonly zeros?: string } = {},
+): void {
   countRows(vectors, d);
   for (let from = 0, index = firstIndex; from < vectors.length; from += d, index++) {
-    writer.text(`${from === 0 ? '' : ']},'}{"object":"embedding","index":${index},"embedding":[`);
+    writer.text(`${from === 0 ? '' : `${zeros}]},`}{"object":"embedding","index":${index},"embedding":[`);
     writer.floats(vectors, from, from + d);
   }
-  if (vectors.length > 0) writer.text(']}');
+  if (vectors.length > 0) writer.text(`${zeros}]}`);
 }
 
 function writeBase64Items(writer: JsonWriter, vectors: Rows, d: number): void {
@@ -126,8 +134,8 @@ function writeTextItems(writer: JsonWriter, vectors: Rows, d: number, print: (fr
   }
 }
 
-function openWriter(vectors: Rows, d: number): JsonWriter {
-  const textBytes = countRows(vectors, d) * ROW_TEXT_BYTES_MAX + ENVELOPE_TEXT_BYTES_TYPICAL;
+function openWriter(vectors: Rows, d: number, rowTextBytes = 0): JsonWriter {
+  const textBytes = countRows(vectors, d) * (ROW_TEXT_BYTES_MAX + rowTextBytes) + ENVELOPE_TEXT_BYTES_TYPICAL;
   return new JsonWriter({ floats: vectors.length, textBytes });
 }
 

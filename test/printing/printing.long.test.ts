@@ -134,6 +134,13 @@ describe('renderEmbeddingList', () => {
     );
   });
 
+  it('zeros behind the columns are printed as those of a padded row', async () => {
+    const tail = { model: 'm', promptTokens: 7 };
+    const unpadded = await renderEmbeddingList(Float32Array.of(0.5, -0.25, 0.1, 1), 2, { ...tail, zeros: 2 });
+    const padded = await renderEmbeddingList(Float32Array.of(0.5, -0.25, 0, 0, 0.1, 1, 0, 0), 4, tail);
+    expect(unpadded.toString()).toBe(padded.toString());
+  });
+
   it.each([
     [0, 8],
     [1, 1],
@@ -201,7 +208,7 @@ describe('JsonWriter', () => {
 
   it('a writer can write a page of a longer list', () => {
     const writer = new JsonWriter({ floats: 2, textBytes: 100 });
-    writeEmbeddingItems(writer, Float32Array.of(1, 2), 1, 500);
+    writeEmbeddingItems(writer, Float32Array.of(1, 2), 1, { firstIndex: 500 });
     expect(writer.finish().toString()).toBe(
       '{"object":"embedding","index":500,"embedding":[1]},{"object":"embedding","index":501,"embedding":[2]}',
     );
