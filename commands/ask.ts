@@ -11,7 +11,7 @@ export default class Ask extends BaseCommand {
   static override description =
     'Answer a question from the documents of a bucket, with the sources below the answer.\n' +
     'The chat model of the setting "answers" writes the answer from the passages that a search finds. ' +
-    'Each [1] names the source that a sentence rests on. With --json the output is the response of POST /v1/answers.';
+    'Numbers such as [1] cite the sources. With --json the output is the response of POST /v1/answers.';
   static override examples = [
     "<%= config.bin %> ask manuals 'how often are the bearings greased?'",
     "<%= config.bin %> ask assistant/support 'how do I return a helmet?' --style short",
@@ -93,11 +93,10 @@ export default class Ask extends BaseCommand {
 
   /** Say on stderr why an answer is not whole. */
   #explain({ status, dropped_citations: dropped }: Answer): void {
-    if (status === 'cut_off')
-      this.logToStderr('the answer was cut off at the limit of tokens (answers.output_tokens_max)');
+    if (status === 'cut_off') this.logToStderr('the answer was cut off at the token limit (answers.output_tokens_max)');
     if (status === 'timed_out') this.logToStderr('the answer was cut off at the time limit (answers.timeout_seconds)');
-    if (status === 'interrupted') this.logToStderr('the model broke off; ask again');
+    if (status === 'interrupted') this.logToStderr('the model stopped in the middle of the answer; ask again');
     if (status === 'refused') this.logToStderr('the model declined to answer');
-    if (dropped > 0) this.logToStderr(`citations of passages that the model was not given were removed: ${dropped}`);
+    if (dropped > 0) this.logToStderr(`removed citations of passages that the model did not receive: ${dropped}`);
   }
 }

@@ -20,8 +20,8 @@ export default class Doctor extends BaseCommand {
   static override needsProviders = true;
   static override description =
     'Check every part of the installation and print one line for each. Exits with 5 if a part is down.\n' +
-    'Lines that begin with ! warn of what works now and will cause trouble: waiting jobs without a worker, a missing ' +
-    'reaper, a disk that will be full, a default model that knows words only, an alias whose models cannot be compared.';
+    'Lines that begin with ! warn of problems to come: waiting jobs without a worker, a missing reaper, a disk that ' +
+    'is filling up, a default model that matches words only, an alias whose models cannot be compared.';
   static override examples = [
     '<%= config.bin %> doctor',
     '<%= config.bin %> doctor --data-dir /var/lib/service --json',

@@ -9,7 +9,7 @@ export default class Ratings extends BaseCommand {
   static override setsUp = false;
   static override description =
     'List the answers that people rated, the latest rating first.\n' +
-    'Answers can be rated while they are kept (setting answers.keep_days).';
+    'People can rate an answer as long as the service keeps it (setting answers.keep_days).';
   static override examples = ['<%= config.bin %> ratings', '<%= config.bin %> ratings --rating down --json'];
   static override flags = {
     org: orgFlag,

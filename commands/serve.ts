@@ -23,7 +23,7 @@ export default class Serve extends BaseCommand {
       env: 'SERVICE_HOST',
     }),
     domain: Flags.string({
-      description: 'name of this host, for which to get a TLS certificate by ACME and to renew it',
+      description: 'name of this host; the server gets a TLS certificate for it by ACME and renews it',
       env: 'SERVICE_DOMAIN',
     }),
     'agree-to-terms': Flags.boolean({
@@ -48,7 +48,7 @@ export default class Serve extends BaseCommand {
     await servers.refuseForeignDataDir(dataDir);
     for (const { url, process: other } of await servers.findOtherServers(dataDir)) {
       note(
-        `another server works on the data directory ${dataDir}: ${url} (process ${other.pid}); both share its data, so stop one of them unless you want two`,
+        `another server runs on the data directory ${dataDir}: ${url} (process ${other.pid}); unless you want two servers, stop one of them`,
       );
     }
     const { inheritedSocket } = await import('../src/platform/config.ts');

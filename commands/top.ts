@@ -5,7 +5,8 @@ export default class Top extends BaseCommand {
   static override setsUp = false;
   static override description =
     'Show the load of the installation on one screen: queues, workers, throughput, requests, cache and providers.\n' +
-    'Requests, cache and providers are those of the server that runs on the data directory. Without a terminal, one reading is printed as tables.';
+    'Requests, cache and providers are those of the server that runs on the data directory. Without a terminal, the ' +
+    'command prints one reading as tables.';
   static override examples = [
     '<%= config.bin %> top --interval 5',
     '<%= config.bin %> top --url http://127.0.0.1:8080 --json',

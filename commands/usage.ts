@@ -14,7 +14,8 @@ export default class Usage extends BaseCommand {
   static override flags = {
     org: orgFlag,
     by: Flags.string({
-      description: 'meaning of the bars of the chart, or a table by key; an axis is a kind of request that has a quota',
+      description:
+        'grouping: a chart by day, model or axis, or a table by key; an axis is a kind of request that has a quota',
       options: ['day', 'model', 'axis', 'key'],
       default: 'day',
       env: 'SERVICE_BY',
@@ -24,7 +25,7 @@ export default class Usage extends BaseCommand {
       env: 'SERVICE_FROM',
     }),
     to: Flags.string({
-      description: 'end of the period, a day or a time that is not part of it (default: end of this month)',
+      description: 'end of the period: a day or a time, which is itself excluded (default: end of this month)',
       env: 'SERVICE_TO',
     }),
   };

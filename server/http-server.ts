@@ -284,8 +284,8 @@ function listenError(error: NodeJS.ErrnoException, host: string, port: number): 
   const where = `${host} port ${port}`;
   const why: Record<string, string> = {
     EADDRINUSE: `${where} is already in use; stop what listens there, or choose another port`,
-    EACCES: `${where} may not be used by this user; choose a port above 1023, or give the right CAP_NET_BIND_SERVICE`,
-    EAFNOSUPPORT: `this machine has no addresses of the kind of ${host}; choose another host, such as 0.0.0.0`,
+    EACCES: `this user may not listen on ${where}; choose a port above 1023, or grant the capability CAP_NET_BIND_SERVICE`,
+    EAFNOSUPPORT: `this machine does not support addresses like ${host}; choose another host, such as 0.0.0.0`,
     EADDRNOTAVAIL: `this machine has no address ${host}; choose another host`,
     ENOTFOUND: `the host name ${host} is unknown; give an address of this machine`,
     EAI_AGAIN: `the host name ${host} cannot be looked up; give an address of this machine`,

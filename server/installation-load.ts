@@ -84,7 +84,7 @@ export class InstallationGauge {
       ...open.map(({ provider }) => ({
         severity: 'warning' as const,
         name: `provider ${provider}`,
-        message: `${provider} fails, and is tried again from time to time; see the log for its answers`,
+        message: `${provider} fails, and the service retries it from time to time; see the log for its errors`,
       })),
       ...(await this.#attention.found),
     ];

@@ -11,7 +11,7 @@ export const PageQuery = z.object({
     .max(128)
     .regex(/^[\w-]*$/, NO_CURSOR)
     .optional()
-    .describe('next_cursor of the page before')
+    .describe('next_cursor of the previous page')
     .transform((cursor) => cursor || undefined),
 });
 
@@ -26,7 +26,7 @@ export const NamePageQuery = z.object({
     .regex(/^[\w-]*$/, NO_CURSOR)
     .refine((cursor) => nameCursor(nameOf(cursor)) === cursor && !nameOf(cursor).includes('\0'), NO_CURSOR)
     .optional()
-    .describe('next_cursor of the page before')
+    .describe('next_cursor of the previous page')
     .transform((cursor) => (cursor ? nameOf(cursor) : undefined)),
 });
 

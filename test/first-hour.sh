@@ -125,7 +125,7 @@ printf '# Plough\n\nThe plough follows the tractor.\n' >"$work/notes/plough.md"
 rm "$work/notes/birds/owl.md"
 run bin/service documents sync "$work/notes" --dry-run
 expect '1 added, 1 replaced, 0 deleted, 1 unchanged, 0 failed'
-expect '--delete deletes'
+expect 'add --delete'
 run bin/service documents sync "$work/notes" --delete --yes
 expect '1 added, 1 replaced, 1 deleted, 1 unchanged, 0 failed'
 run bin/service search 'where is the heron?' --mode keyword

@@ -5,8 +5,8 @@ import { jsonOf, listOf, orgFlag } from '../../src/cli/flags.ts';
 export default class AssistantsCreate extends BaseCommand {
   static override setsUp = false;
   static override description =
-    'Create an assistant: buckets, conditions and instructions under a name.\n' +
-    'Ask it with "ask assistant/NAME", or by the model "assistant/NAME" in a client of OpenAI\'s chat API.';
+    'Create an assistant: a name for a set of buckets, conditions and instructions.\n' +
+    'Ask it with "ask assistant/NAME", or use the model "assistant/NAME" in a client of OpenAI\'s chat API.';
   static override examples = [
     '<%= config.bin %> assistants create support --bucket manuals --bucket faq',
     "<%= config.bin %> assistants create hilfe --bucket manuals --language de --prompt 'Be brief and polite.'",
@@ -21,7 +21,7 @@ export default class AssistantsCreate extends BaseCommand {
   static override flags = {
     org: orgFlag,
     bucket: Flags.string({
-      description: 'name or id of a bucket that it searches; may be given several times',
+      description: 'name or id of a bucket to search; may be given several times',
       multiple: true,
       env: 'SERVICE_BUCKET',
       required: true,
@@ -30,7 +30,10 @@ export default class AssistantsCreate extends BaseCommand {
       description: 'metadata that documents must have, as JSON such as {"team":"legal"}',
       env: 'SERVICE_FILTER',
     }),
-    prompt: Flags.string({ description: 'instructions that are added to its rules', env: 'SERVICE_PROMPT' }),
+    prompt: Flags.string({
+      description: 'instructions for the model, in addition to the built-in rules',
+      env: 'SERVICE_PROMPT',
+    }),
     language: Flags.string({
       description: 'language of its answers, such as en or ko (default: that of the question)',
       env: 'SERVICE_LANGUAGE',

@@ -4,7 +4,7 @@ import { formatBytes } from '../../src/cli/table.ts';
 export default class BallastRelease extends BaseCommand {
   static override description =
     'Delete the ballast file of the data directory, so that the service can work again on a full disk.\n' +
-    'A running server does this by itself, and makes the file again once there is space. Needs no database.';
+    'A running server does this automatically, and creates the file again when there is space. Needs no database.';
   static override examples = [
     '<%= config.bin %> ballast release',
     '<%= config.bin %> ballast release --data-dir /var/lib/service --json',

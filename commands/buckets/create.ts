@@ -4,7 +4,7 @@ import { orgFlag } from '../../src/cli/flags.ts';
 import { ENGINES } from '../../src/documents/engines.ts';
 
 export default class BucketsCreate extends BaseCommand {
-  static override description = 'Create a bucket: a named set of documents that is searched as one.';
+  static override description = 'Create a bucket: a named set of documents that you search together.';
   static override examples = [
     '<%= config.bin %> buckets create manuals',
     '<%= config.bin %> buckets create manuals --org acme --json',

@@ -37,7 +37,7 @@ export default class BucketsSetPolicy extends BaseCommand {
       env: 'SERVICE_ALLOW_PUBLIC',
     }),
     department: Flags.string({
-      description: 'department that documents may belong to; give the flag once for each department',
+      description: 'department that documents may belong to; may be given several times',
       multiple: true,
       exclusive: ['any-department'],
       env: 'SERVICE_DEPARTMENT',
@@ -47,21 +47,22 @@ export default class BucketsSetPolicy extends BaseCommand {
       env: 'SERVICE_ANY_DEPARTMENT',
     }),
     'default-reader': Flags.string({
-      description: 'user who may read documents that come without an access of their own; once for each user',
+      description: 'user who may read documents without an access policy of their own; may be given several times',
       multiple: true,
       multipleNonGreedy: true,
       exclusive: ['any-reader'],
       env: 'SERVICE_DEFAULT_READER',
     }),
     'default-group': Flags.string({
-      description: 'group whose members may read documents that come without an access of their own; once for each',
+      description:
+        'group whose members may read documents without an access policy of their own; may be given several times',
       multiple: true,
       multipleNonGreedy: true,
       exclusive: ['any-reader'],
       env: 'SERVICE_DEFAULT_GROUP',
     }),
     'any-reader': Flags.boolean({
-      description: 'let documents that come without an access of their own be read by everyone who otherwise may',
+      description: 'do not limit documents without an access policy of their own to certain readers',
       env: 'SERVICE_ANY_READER',
     }),
     yes: yesFlag,

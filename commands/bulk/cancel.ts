@@ -5,7 +5,7 @@ import { orgFlag } from '../../src/cli/flags.ts';
 export default class BulkCancel extends BaseCommand {
   static override setsUp = false;
   static override description =
-    'Cancel a bulk embedding job that is still queued. Exits with 4 if it is not queued any more.';
+    'Cancel a bulk embedding job that is still queued. Exits with 4 if the job is no longer queued.';
   static override examples = [
     '<%= config.bin %> bulk cancel job_01h8',
     '<%= config.bin %> bulk cancel job_01h8 --org acme --json',

@@ -4,7 +4,7 @@ import { orgFlag } from '../../src/cli/flags.ts';
 
 export default class ChannelsCancel extends BaseCommand {
   static override setsUp = false;
-  static override description = 'Cancel a notification that waits in the outbox to be sent again.';
+  static override description = 'Cancel a queued notification, so that it is not sent again.';
   static override examples = [
     '<%= config.bin %> channels cancel msg_01h8',
     '<%= config.bin %> channels cancel msg_01h8 --org acme --json',

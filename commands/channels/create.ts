@@ -7,15 +7,16 @@ export default class ChannelsCreate extends BaseCommand {
   static override setsUp = false;
   static override description =
     'Store the configuration of a messaging channel; its credentials are encrypted.\n' +
-    'A messenger channel needs rest_api_key, channel_id, collection (the bucket that is searched), bot_id and secret; ' +
-    'admin_key, bucket_collection, public_only and score_min are optional. A kakao channel needs ' +
-    'collection, a telegram channel also secret (the secret_token of setWebhook), and a teams channel also secret (the ' +
-    'security token of its outgoing webhook). A slack channel needs collection, secret (the signing secret) and ' +
-    'bot_token, and a line channel collection, secret (the channel secret) and access_token; without collection they ' +
-    'are just stored. Channels for Alimtalk only send notifications: sens needs access_key, ' +
-    'secret_key, service_id and channel_id, solapi needs api_key, api_secret and channel_id (the pfId), and nhn needs ' +
-    'app_key, secret_key and sender_key; resend and sms_from are optional. Other users of the machine can see ' +
-    'credentials on the command line; use --config-file for them.';
+    'A messenger channel needs rest_api_key, channel_id, collection (the bucket that is searched), bot_id and ' +
+    'secret; admin_key, bucket_collection, public_only and score_min are optional. A kakao channel needs collection. ' +
+    'A telegram channel needs collection and secret (the secret_token of setWebhook). A teams channel needs ' +
+    'collection and secret (the security token of its outgoing webhook). A slack channel needs collection, secret ' +
+    '(the signing secret) and bot_token. A line channel needs collection, secret (the channel secret) and ' +
+    'access_token. A slack or line channel without collection is only stored. Channels for Alimtalk only send ' +
+    'notifications: sens needs access_key, secret_key, service_id and channel_id; solapi needs api_key, api_secret ' +
+    'and channel_id (the pfId); nhn needs app_key, secret_key and sender_key. For these, resend and sms_from are ' +
+    'optional. Other users of the machine can see credentials on the command line; put them in a file and use ' +
+    '--config-file.';
   static override examples = [
     '<%= config.bin %> channels create support --config-file support.json',
     '<%= config.bin %> channels create chat --provider kakao --set collection=manuals',

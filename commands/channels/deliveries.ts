@@ -7,9 +7,10 @@ const RECORDS_MAX = 1000;
 export default class ChannelsDeliveries extends BaseCommand {
   static override setsUp = false;
   static override description =
-    'List the messages that channels received, newest first, with the outcome of each and the reason of a failure.\n' +
-    '"sent later" tells about replies by a call to the platform: "uncertain" means that the platform may have the reply. ' +
-    'What people wrote is not kept. Records are kept for channels.delivery_days.';
+    'List the messages that channels received, newest first, with the outcome of each and the reason for a failure.\n' +
+    'The column "sent later" shows the status of replies that the service sends to the platform afterwards; ' +
+    '"uncertain" means that the platform may have received the reply. The texts of messages are not kept. The ' +
+    'setting channels.delivery_days says how long records are kept.';
   static override examples = [
     '<%= config.bin %> channels deliveries',
     '<%= config.bin %> channels deliveries --channel chn_01h8 --limit 200 --json',

@@ -7,10 +7,10 @@ const RECORDS_MAX = 1000;
 export default class ChannelsOutbox extends BaseCommand {
   static override setsUp = false;
   static override description =
-    'List the notifications of an organization, newest first, with their status and the reason of a failure.\n' +
+    'List the notifications of an organization, newest first, with their status and the reason for a failure.\n' +
     'Without channels.messenger.base_url in service.yaml, notifications are recorded here but not sent. ' +
-    'A queued notification waits to be sent again; "channels cancel" ends that. A question mark, as in "failed?", means ' +
-    'that the provider may have sent the notification nevertheless. Records are kept for 90 days.';
+    'The service sends a queued notification again; to prevent that, use "channels cancel". A question mark, as in ' +
+    '"failed?", means that the provider may have sent the notification anyway. Records are kept for 90 days.';
   static override examples = [
     '<%= config.bin %> channels outbox',
     '<%= config.bin %> channels outbox --channel chn_01h8 --limit 200 --json',

@@ -34,8 +34,8 @@ export default class ChannelsSend extends BaseCommand {
       allowNo: true,
       env: 'SERVICE_RESEND',
     }),
-    'resend-text': Flags.string({ description: 'text of that message', env: 'SERVICE_RESEND_TEXT' }),
-    'resend-title': Flags.string({ description: 'title of that message', env: 'SERVICE_RESEND_TITLE' }),
+    'resend-text': Flags.string({ description: 'content of the text message', env: 'SERVICE_RESEND_TEXT' }),
+    'resend-title': Flags.string({ description: 'title of the text message', env: 'SERVICE_RESEND_TITLE' }),
     'dry-run': Flags.boolean({
       description: 'check and render the notification, and send nothing',
       env: 'SERVICE_DRY_RUN',

@@ -6,9 +6,9 @@ import { parseRequest } from '../../src/cli/parse-request.ts';
 export default class ChannelsTest extends BaseCommand {
   static override setsUp = false;
   static override description =
-    'Make a delivery as the messenger of the channel does, post it to the running server, and print the reply.\n' +
-    'The delivery counts towards the rate limit of the channel and is metered like any other. With --json the output is ' +
-    'the response that the messenger gets. For slack and line, the command also asks the platform if it takes the token.';
+    'Send a test message to the running server in the format of the messenger, and print the reply.\n' +
+    'The message counts towards the rate limit and the usage of the channel. With --json the output is the response ' +
+    'that the messenger gets. For slack and line, the command also asks the platform if the token is valid.';
   static override examples = [
     "<%= config.bin %> channels test support 'how long is the warranty?'",
     "<%= config.bin %> channels test chn_01h8 '영업시간이 어떻게 되나요?' --url https://bots.example.com --json",

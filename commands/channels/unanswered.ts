@@ -7,8 +7,9 @@ const QUESTIONS_MAX = 1000;
 export default class ChannelsUnanswered extends BaseCommand {
   static override setsUp = false;
   static override description =
-    'Show how many questions to channels had no answer in the bucket, or with --texts the questions, newest first.\n' +
-    'The texts are kept for 30 days without those who asked, if channels.keep_questions is true in service.yaml.';
+    'Count the questions to channels that the bucket did not answer. With --texts, list them, newest first.\n' +
+    'If channels.keep_questions is true in service.yaml, the texts are kept for 30 days, without the names of the ' +
+    'people who asked.';
   static override examples = [
     '<%= config.bin %> channels unanswered',
     '<%= config.bin %> channels unanswered --texts --channel chn_01h8 --limit 200 --json',

@@ -4,7 +4,7 @@ import { orgFlag, serverUrlFlag } from '../../src/cli/flags.ts';
 export default class ConsoleLink extends BaseCommand {
   static override setsUp = false;
   static override description =
-    'Print a link that signs one browser in to the web console as the operator. It works once, for a quarter of an hour.';
+    'Print a link that signs one browser in to the web console as the operator. It works once and expires after 15 minutes.';
   static override examples = [
     '<%= config.bin %> console link',
     '<%= config.bin %> console link --org acme --url https://service.example.com --json',

@@ -6,9 +6,9 @@ export default class DbBackup extends BaseCommand {
   static override setsUp = false;
   static override description =
     'Back up all rows and files to a folder or a bucket, while the service keeps running.\n' +
-    'Files that an earlier backup of the same place has stored are not stored again. The secret key and the settings ' +
-    'are not part of the backup; the command says where the key is. An interrupted backup is never restored, and the ' +
-    'next one continues with what it has stored.';
+    'Files that an earlier backup stored in the same place are not stored again. The backup does not contain the ' +
+    'secret key or the settings; the command says where the key is. An interrupted backup cannot be restored; the ' +
+    'next backup reuses the files that it stored.';
   static override examples = [
     '<%= config.bin %> db backup --to /srv/backups/service --dry-run',
     '<%= config.bin %> db backup --to s3://backups/service/ --json',

@@ -3,7 +3,7 @@ import { BaseCommand } from '../../src/cli/base-command.ts';
 export default class DbMigrate extends BaseCommand {
   static override description =
     'Bring the schema of the database up to date.\n' +
-    'Every start of the service and most commands do this too; this command does nothing else.';
+    'The service does this on every start, and so do most commands; this command does nothing else.';
   static override examples = [
     '<%= config.bin %> db migrate',
     '<%= config.bin %> db migrate --data-dir /var/lib/service --json',

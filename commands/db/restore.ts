@@ -6,9 +6,9 @@ import { formatBytes } from '../../src/cli/table.ts';
 export default class DbRestore extends BaseCommand {
   static override description =
     'Restore a backup into this installation, and build its search indexes from the stored chunks; no provider is called.\n' +
-    'The service must be stopped, the secret key of the installation that was backed up must be here, and the ' +
-    'installation must be empty unless --force is given. The whole backup is verified before anything is written. ' +
-    'An interrupted restore continues when the command is run again.';
+    'First stop the service, and put the secret key of the original installation in place. The installation must be ' +
+    'empty, unless you give --force. The command verifies the whole backup before it writes anything. To continue an ' +
+    'interrupted restore, run the command again.';
   static override examples = [
     '<%= config.bin %> db restore /srv/backups/service',
     '<%= config.bin %> db restore s3://backups/service/ --backup bak_01k9zq3v7x --force --yes --json',
@@ -20,7 +20,7 @@ export default class DbRestore extends BaseCommand {
     backup: Flags.string({ description: 'id of the backup (default: the newest)', env: 'SERVICE_BACKUP' }),
     force: Flags.boolean({ description: 'replace everything that the installation holds' }),
     'accept-unsigned': Flags.boolean({
-      description: 'restore a backup without a signature, as earlier releases made them',
+      description: 'restore a backup without a signature, from an earlier release',
     }),
     yes: yesFlag,
   };

@@ -4,8 +4,8 @@ import { formatBytes } from '../../src/cli/table.ts';
 
 export default class DbVerify extends BaseCommand {
   static override description =
-    'Check every byte of a backup, and that no file is missing, without restoring it. Needs no installation; the signature is checked where its secret key is.\n' +
-    'A damaged backup exits with 4 and says what is wrong with it.';
+    'Check every byte of a backup, and that no file is missing, without restoring it. Needs no installation; checks the signature only if the secret key is available.\n' +
+    'If the backup is damaged, the command says what is wrong and exits with 4.';
   static override examples = [
     '<%= config.bin %> db verify /srv/backups/service',
     '<%= config.bin %> db verify s3://backups/service/ --backup bak_01k9zq3v7x --json',

@@ -6,7 +6,7 @@ import { note } from '../../src/cli/output.ts';
 export default class Demo extends BaseCommand {
   static override description =
     'Load a small handbook in English and Korean into the bucket "demo", and ask it some questions.\n' +
-    '"demo remove" takes it away.';
+    'To remove it, run "demo remove".';
   static override examples = ['<%= config.bin %> demo', '<%= config.bin %> demo --org acme --json'];
   static override flags = { org: orgFlag };
 

@@ -4,7 +4,7 @@ import { orgFlag } from '../../src/cli/flags.ts';
 export default class DemoRemove extends BaseCommand {
   static override setsUp = false;
   static override description =
-    'Delete the bucket "demo" with the documents of "service demo". If it has documents of your own, nothing is deleted.';
+    'Delete the bucket "demo" with the documents of "service demo". If the bucket contains your own documents, nothing is deleted.';
   static override examples = ['<%= config.bin %> demo remove', '<%= config.bin %> demo remove --org acme --json'];
   static override flags = { org: orgFlag };
 

@@ -8,7 +8,7 @@ const DOCUMENTS_MAX = 200;
 export default class DocumentsList extends BaseCommand {
   static override setsUp = false;
   static override description =
-    'List the documents of a bucket, newest first, with the newest job of each and the reason of a failure.';
+    'List the documents of a bucket, newest first, with the newest job of each and the reason for a failure.';
   static override examples = [
     '<%= config.bin %> documents list --bucket manuals',
     '<%= config.bin %> documents list --status failed --limit 200 --json',
@@ -22,7 +22,7 @@ export default class DocumentsList extends BaseCommand {
     }),
     limit: limitFlag('documents', { max: DOCUMENTS_MAX }),
     cursor: Flags.string({
-      description: 'continue after this cursor, the next_cursor of the page before',
+      description: 'continue after this cursor: the next_cursor of the previous page',
       env: 'SERVICE_CURSOR',
     }),
   };

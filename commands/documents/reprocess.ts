@@ -7,7 +7,7 @@ import { documentArg, SELECTION_NAMES, selectionOf, whereFlag } from '../../src/
 export default class DocumentsReprocess extends BaseCommand {
   static override setsUp = false;
   static override description =
-    'Read documents again, as new jobs.\nSearches find the old text of a document until its new job is done.';
+    'Read documents again, each in a new job.\nUntil the job is done, searches find the old text of the document.';
   static override examples = [
     '<%= config.bin %> documents reprocess pump.pdf --bucket manuals',
     `<%= config.bin %> documents reprocess --where "status = 'failed'" --json`,

@@ -13,9 +13,9 @@ const SHOWN_MAX = 3;
 export default class DocumentsSync extends BaseCommand {
   static override description =
     'Bring the documents of a bucket up to date with a folder.\n' +
-    'Files are compared with documents by path and content. New files are uploaded, and a document whose file changed ' +
-    'gets the new content: searches find the old text until the new one is ready. With --delete, uploaded documents ' +
-    'whose file is gone are deleted, unless the folder has no files at all. Hidden files are left out.';
+    'The command compares files with documents by path and content, uploads new files, and updates documents whose ' +
+    'file changed. Searches find the old text until the new text is ready. With --delete, the command also deletes ' +
+    'uploaded documents whose file no longer exists, unless the folder has no files at all. Hidden files are ignored.';
   static override examples = [
     '<%= config.bin %> documents sync manuals/ --bucket manuals --dry-run',
     '<%= config.bin %> documents sync manuals/ --bucket manuals --delete --watch',
@@ -35,17 +35,17 @@ export default class DocumentsSync extends BaseCommand {
     'dry-run': Flags.boolean({ description: 'show what would be done, and change nothing', env: 'SERVICE_DRY_RUN' }),
     prefix: Flags.string({
       description:
-        'folder that the paths of the documents begin with, so that several folders can share a bucket; other documents are left alone',
+        'folder to put in front of the paths of the documents, so that several folders can share a bucket; other documents stay as they are',
       env: 'SERVICE_PREFIX',
     }),
     include: Flags.string({
-      description: 'only files that this pattern matches, such as **/*.md; may be given several times',
+      description: 'pattern of files to include, such as **/*.md; may be given several times',
       multiple: true,
       multipleNonGreedy: true,
       env: 'SERVICE_INCLUDE',
     }),
     exclude: Flags.string({
-      description: 'no files that this pattern matches, such as drafts/**; may be given several times',
+      description: 'pattern of files to exclude, such as drafts/**; may be given several times',
       multiple: true,
       multipleNonGreedy: true,
       env: 'SERVICE_EXCLUDE',

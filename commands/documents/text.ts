@@ -5,7 +5,7 @@ import { documentArg, SELECTION_NAMES, selectionOf, whereFlag } from '../../src/
 export default class DocumentsText extends BaseCommand {
   static override setsUp = false;
   static override description =
-    'Print the text of documents as it was extracted.\nSeveral documents are separated by lines with their names.';
+    'Print the text extracted from documents.\nLines with their names separate several documents.';
   static override examples = [
     '<%= config.bin %> documents text pump.md --bucket manuals',
     '<%= config.bin %> documents text doc_01h8 doc_01h9 --json',

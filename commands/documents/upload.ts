@@ -8,8 +8,8 @@ import { parseRequest } from '../../src/cli/parse-request.ts';
 export default class DocumentsUpload extends BaseCommand {
   static override description =
     'Upload files to a bucket, and wait until they can be searched.\n' +
-    'A folder stands for its files, and with --recursive also for the files in its subfolders; hidden files ' +
-    'and links in it are left out. Files on your disk are never changed.';
+    'Give a folder to upload its files; with --recursive, also those in its subfolders. Hidden files ' +
+    'and links in a folder are ignored. Files on your disk are never changed.';
   static override examples = [
     '<%= config.bin %> documents upload manuals/ --bucket manuals --recursive',
     '<%= config.bin %> documents upload report.pdf notes.md --metadata year=2026 --no-wait --json',
@@ -49,7 +49,7 @@ export default class DocumentsUpload extends BaseCommand {
     ...accessFlags,
     'on-duplicate': Flags.string({
       description:
-        'what to do with a file that the bucket already has: link to that document unless it has failed, reject the file, allow a second document, or replace the document of the same path whatever it contains (default: link)',
+        'how to handle a file that the bucket already has: link to the existing document unless it failed, reject the file, allow a second document, or replace the document of the same path, whatever its content (default: link)',
       env: 'SERVICE_ON_DUPLICATE',
     }),
     'chunk-size': Flags.integer({
@@ -58,12 +58,12 @@ export default class DocumentsUpload extends BaseCommand {
     }),
     'chunk-overlap': Flags.integer({
       description:
-        'number of tokens that a chunk repeats from the one before (default: 60, or half of the chunk size where that is less)',
+        'number of tokens that a chunk repeats from the previous one (default: 60, or half of the chunk size if that is less)',
       env: 'SERVICE_CHUNK_OVERLAP',
     }),
     'ocr-strategy': Flags.string({
       description:
-        'pictures whose text is read: auto (picture files, attached pictures, and pages without text), always (all pictures) or never (default: auto)',
+        'pictures to read text from: auto (picture files, attached pictures, and pages without text), always (all pictures) or never (default: auto)',
       env: 'SERVICE_OCR_STRATEGY',
     }),
     'no-wait': Flags.boolean({

@@ -3,13 +3,18 @@ import { BaseCommand } from '../../src/cli/base-command.ts';
 import { listFlag, listOf, orgFlag } from '../../src/cli/flags.ts';
 
 export default class GroupsCreate extends BaseCommand {
-  static override description = 'Make a group. Its members read the documents whose access names it.';
+  static override description =
+    'Create a group. Its members may read the documents whose access policy names the group.';
   static override examples = [
     '<%= config.bin %> groups create legal --member ana@example.com --member ben@example.com',
     '<%= config.bin %> groups create board --claim 6f1c0e3a-2d51-4f3e-9a57-0c1c7a2f0b11 --json',
   ];
   static override args = {
-    name: Args.string({ description: 'name of the group, which never changes', required: true, ignoreStdin: true }),
+    name: Args.string({
+      description: 'name of the group; it cannot be changed later',
+      required: true,
+      ignoreStdin: true,
+    }),
   };
   static override flags = {
     org: orgFlag,
@@ -21,7 +26,10 @@ export default class GroupsCreate extends BaseCommand {
       description: 'value for members of the group in the groups claim of tokens (default: the name)',
       env: 'SERVICE_CLAIM',
     }),
-    'display-name': Flags.string({ description: 'name for people (default: the name)', env: 'SERVICE_DISPLAY_NAME' }),
+    'display-name': Flags.string({
+      description: 'name to show to people (default: the name)',
+      env: 'SERVICE_DISPLAY_NAME',
+    }),
   };
 
   async run(): Promise<unknown> {

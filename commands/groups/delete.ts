@@ -6,7 +6,7 @@ import { orgFlag, yesFlag } from '../../src/cli/flags.ts';
 export default class GroupsDelete extends BaseCommand {
   static override setsUp = false;
   static override description =
-    'Delete a group. Documents keep its name: those that name nobody else are then read by administrators only.';
+    'Delete a group. Documents keep its name. If a document names nobody else, only administrators may read it afterwards.';
   static override examples = [
     '<%= config.bin %> groups delete legal',
     '<%= config.bin %> groups delete legal --org acme --yes --json',

@@ -6,7 +6,8 @@ const MEMBER = 'email or id of a user, key:ID of a key without a user, or group:
 
 export default class GroupsEdit extends BaseCommand {
   static override setsUp = false;
-  static override description = 'Add members to a group and remove members from it. Searches follow within a second.';
+  static override description =
+    'Add members to a group and remove members from it. Searches apply the change within a second.';
   static override examples = [
     '<%= config.bin %> groups edit legal --add cho@example.com --remove ben@example.com',
     '<%= config.bin %> groups edit legal --add group:board --json',
@@ -22,7 +23,7 @@ export default class GroupsEdit extends BaseCommand {
       description: 'value for members of the group in the groups claim of tokens',
       env: 'SERVICE_CLAIM',
     }),
-    'display-name': Flags.string({ description: 'name for people', env: 'SERVICE_DISPLAY_NAME' }),
+    'display-name': Flags.string({ description: 'name to show to people', env: 'SERVICE_DISPLAY_NAME' }),
   };
 
   async run(): Promise<unknown> {

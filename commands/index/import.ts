@@ -6,11 +6,12 @@ import type { ImportReport } from '../../src/cli/vectors/import-old-index.ts';
 
 export default class IndexImport extends BaseCommand {
   static override description =
-    'Bring the vectors of an old index into a bucket, with or without their texts.\n' +
-    'The map of their model converts them into the latent space of the bucket, so that queries of any model in use find ' +
-    'them. Each row becomes a document with the id of the row as its source_path; a row with the id of an earlier import ' +
-    'replaces it. All rows are checked before the first one is stored. The file is a matrix of NumPy (.npy), Parquet ' +
-    '(.parquet), JSON lines (.jsonl), or a plain dump of PostgreSQL with pgvector (pg_dump --data-only).';
+    'Import the vectors of an old index into a bucket, with or without their texts.\n' +
+    'The map of their model converts them into the latent space of the bucket, so that queries of any model in use ' +
+    'find them. Each row becomes a document with the id of the row as its source_path; a row with the id of an ' +
+    'earlier import replaces it. All rows are checked before the first one is stored. The file is a NumPy matrix ' +
+    '(.npy), Parquet (.parquet), JSON lines (.jsonl), or a plain dump of PostgreSQL with pgvector (pg_dump ' +
+    '--data-only).';
   static override examples = [
     '<%= config.bin %> index import --bucket manuals --vectors items.sql --model vendor-a/embedding-3-small --dry-run',
     '<%= config.bin %> index import --bucket manuals --vectors old.npy --rows old.jsonl --model vendor-a/embedding-3-small',
@@ -30,28 +31,28 @@ export default class IndexImport extends BaseCommand {
       env: 'SERVICE_ROWS',
     }),
     'id-column': Flags.string({
-      description: 'column of the ids (default: known by its name)',
+      description: 'column of the ids (default: recognised by its name)',
       env: 'SERVICE_ID_COLUMN',
     }),
     'vector-column': Flags.string({
-      description: 'column of the vectors (default: known by its name)',
+      description: 'column of the vectors (default: recognised by its name)',
       env: 'SERVICE_VECTOR_COLUMN',
     }),
     'text-column': Flags.string({
-      description: 'column of the texts (default: known by its name; none if there is none)',
+      description: 'column of the texts (default: recognised by its name, if there is one)',
       env: 'SERVICE_TEXT_COLUMN',
     }),
     'metadata-columns': Flags.string({
-      description: 'columns for the metadata, separated by commas; an object gives its keys (default: metadata)',
+      description: 'columns of the metadata, separated by commas; of an object, each key is used (default: metadata)',
       env: 'SERVICE_METADATA_COLUMNS',
     }),
-    table: Flags.string({ description: 'table of a dump with several', env: 'SERVICE_TABLE' }),
+    table: Flags.string({ description: 'table to read, if the dump has several', env: 'SERVICE_TABLE' }),
     columns: Flags.string({
       description: 'names of the columns of a \\copy output, in their order, separated by commas',
       env: 'SERVICE_COLUMNS',
     }),
     normalize: Flags.boolean({
-      description: 'scale vectors of another length to 1, for an old index that compared by cosine',
+      description: 'scale all vectors to length 1, for an old index that compared by cosine',
       env: 'SERVICE_NORMALIZE',
     }),
     org: orgFlag,

@@ -7,8 +7,8 @@ export default class IndexMove extends BaseCommand {
   static override setsUp = false;
   static override description =
     'Move the search index of a bucket to another engine. No provider is called.\n' +
-    'A job builds a new index there while searches use the present one, includes what is uploaded, edited and deleted ' +
-    'meanwhile, and then replaces the present index at once. An interrupted job continues where it stopped.';
+    'A job builds a new index on that engine while searches use the current one. The new index includes all changes ' +
+    'made meanwhile, and then replaces the current one in one step. An interrupted job continues where it stopped.';
   static override examples = [
     '<%= config.bin %> index move --bucket archive --engine milvus',
     '<%= config.bin %> index move --bucket archive --engine lance --dry-run',
@@ -17,7 +17,7 @@ export default class IndexMove extends BaseCommand {
     bucket: bucketFlag,
     engine: Flags.option({
       options: ENGINES,
-      description: 'engine that holds the index afterwards; milvus needs the setting index.milvus',
+      description: 'engine to move the index to; milvus needs the setting index.milvus',
       required: true,
       env: 'SERVICE_ENGINE',
     })(),

@@ -4,8 +4,8 @@ import { bucketFlag, orgFlag } from '../../src/cli/flags.ts';
 export default class IndexOptimize extends BaseCommand {
   static override setsUp = false;
   static override description =
-    'Merge the small files of the search index of a bucket, and bring its full-text index up to date, now.\n' +
-    'Workers do this by themselves whenever writing pauses.';
+    'Merge the small files of the search index of a bucket now, and bring its full-text index up to date.\n' +
+    'Workers do this automatically whenever writing pauses.';
   static override examples = [
     '<%= config.bin %> index optimize --bucket manuals',
     '<%= config.bin %> index optimize --bucket manuals --json',

@@ -7,8 +7,8 @@ export default class IndexReembed extends BaseCommand {
   static override setsUp = false;
   static override description =
     'Embed all chunks of a bucket with another model, so that its queries and uploads use that model.\n' +
-    'A job builds a new index while searches use the present one, includes what is uploaded, edited and deleted ' +
-    'meanwhile, and then replaces the present index at once. Vectors of the model that are stored already cost nothing.';
+    'A job builds a new index while searches use the current one. The new index includes all changes made meanwhile, ' +
+    'and then replaces the current one in one step. Stored vectors of the model are reused at no cost.';
   static override examples = [
     '<%= config.bin %> index reembed --bucket manuals --dry-run',
     '<%= config.bin %> index reembed --bucket manuals --model vendor-e/embeddings-v3 --yes --json',

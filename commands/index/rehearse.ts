@@ -6,11 +6,11 @@ import type { Rehearsal } from '../../src/ingest/rehearsal/schema.ts';
 export default class IndexRehearse extends BaseCommand {
   static override setsUp = false;
   static override description =
-    'Compare another model with the present one of a bucket before it moves.\n' +
+    'Compare another model with the current model of a bucket before you move the bucket.\n' +
     'The candidate embeds a sample of the chunks and some queries. The table shows how the ranks change, nDCG@10 of ' +
-    'judged queries, and the cost, time and size of moving the whole bucket. The bucket stays as it is. ' +
-    'Each line of the file is {"query": "…"}, with "relevant": ["file.pdf"] if it is judged. ' +
-    'Without a file, the judged queries of the search log are used, then those that were asked most.';
+    'judged queries, and the cost, time and size of moving the whole bucket. The bucket does not change. ' +
+    'Each line of the file is {"query": "…"}; judged queries also have "relevant": ["file.pdf"]. ' +
+    'Without a file, the command uses the judged queries of the search log, then the most frequent ones.';
   static override examples = [
     '<%= config.bin %> index rehearse --bucket manuals --model vendor-e/embeddings-v3 --estimate',
     '<%= config.bin %> index rehearse --bucket manuals --model vendor-e/embeddings-v3 --queries judged.jsonl --json',

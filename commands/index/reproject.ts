@@ -6,9 +6,9 @@ import { bucketFlag, listOf, orgFlag, yesFlag } from '../../src/cli/flags.ts';
 export default class IndexReproject extends BaseCommand {
   static override setsUp = false;
   static override description =
-    'Convert the vectors of a bucket to the maps in use, after a model got its first map, another map or another space.\n' +
-    'The new vectors are made from the native vectors stored with the chunks; no provider is called. ' +
-    'Searches work meanwhile. An interrupted run continues where it stopped.';
+    'Convert the vectors of a bucket with the maps in use, after the map or the space of a model has changed.\n' +
+    'The command computes the new vectors from the native vectors stored with the chunks; no provider is called. ' +
+    'Searches keep working meanwhile. An interrupted run continues where it stopped.';
   static override examples = [
     '<%= config.bin %> index reproject --bucket manuals --model vendor-e/embeddings-v3 --dry-run',
     '<%= config.bin %> index reproject --bucket manuals --model vendor-e/embeddings-v3 --yes --json',

@@ -7,9 +7,9 @@ export default class IndexStats extends BaseCommand {
   static override setsUp = false;
   static override description =
     'Show statistics of the search indexes of all buckets, or of one bucket with --bucket.\n' +
-    'For each index: documents, chunks and rows, the latent space, the models and maps that made the vectors, ' +
-    'and the rows that are not indexed yet. "By words only" is the number of chunks whose vectors a model of this host ' +
-    'is making; the column is there while there are any.';
+    'For each index: documents, chunks and rows, the latent space, the models and maps that made the vectors, and ' +
+    'the rows that are not indexed yet. "By words only" counts the chunks that wait for vectors from a model of this ' +
+    'host; the column appears only if there are any.';
   static override examples = ['<%= config.bin %> index stats', '<%= config.bin %> index stats --bucket manuals --json'];
   static override flags = {
     org: orgFlag,

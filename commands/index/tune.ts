@@ -8,7 +8,7 @@ export default class IndexTune extends BaseCommand {
   static override description =
     'Find the weights of keywords and vectors that rank judged documents of a bucket highest.\n' +
     'Each line of the file is {"query": "…", "relevant": ["file.pdf", "doc_…"]}, or with gains {"file.pdf": 2}. ' +
-    'The weights are kept only with --apply, for the vectors that the bucket has now.';
+    'The command keeps the weights only with --apply. They apply to the current vectors of the bucket.';
   static override examples = [
     '<%= config.bin %> index tune --bucket manuals --queries judged.jsonl',
     '<%= config.bin %> index tune --bucket manuals --judged-from-log --apply --json',
@@ -25,7 +25,7 @@ export default class IndexTune extends BaseCommand {
       env: 'SERVICE_JUDGED_FROM_LOG',
     }),
     org: orgFlag,
-    apply: Flags.boolean({ description: 'keep the best weights', env: 'SERVICE_APPLY' }),
+    apply: Flags.boolean({ description: 'use the best weights from now on', env: 'SERVICE_APPLY' }),
   };
 
   async run(): Promise<unknown> {

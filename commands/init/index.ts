@@ -71,7 +71,9 @@ export default class Init extends BaseCommand {
       const { findOwnServer } = await import('../../src/cli/own-server.ts');
       if ((await findOwnServer(dataDir)) !== null) note('restart the server to use the vendor');
       note(usageOf(report, bin));
-      note('the service calibrates it once by some thousand short texts; "projections: {auto: off}" prevents that');
+      note(
+        'the service calibrates the model once with a few thousand short texts; to prevent that, set "projections: {auto: off}"',
+      );
       note(
         `to use it for a bucket that has documents, run: ${bin} index reembed --bucket default --model ${report.model}`,
       );

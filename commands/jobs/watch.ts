@@ -8,7 +8,8 @@ export default class JobsWatch extends BaseCommand {
   static override setsUp = false;
   static override description =
     'Watch the jobs that are queued or in progress.\n' +
-    'On a terminal this is a live table, elsewhere one line for each change. With --json the current state is printed once.';
+    'On a terminal, the command shows a live table; elsewhere it prints one line for each change. With --json it ' +
+    'prints the current state once.';
   static override examples = [
     '<%= config.bin %> jobs watch --bucket manuals',
     '<%= config.bin %> jobs watch --until-done --json',
@@ -33,7 +34,7 @@ export default class JobsWatch extends BaseCommand {
       env: 'SERVICE_INTERVAL',
     }),
     'until-done': Flags.boolean({
-      description: 'exit when no job is queued or in progress any more',
+      description: 'exit when no job is queued or in progress',
       env: 'SERVICE_UNTIL_DONE',
     }),
   };

@@ -7,7 +7,7 @@ import { invalidRequest } from '../../src/platform/errors.ts';
 export default class KeysEdit extends BaseCommand {
   static override setsUp = false;
   static override description =
-    'Change the name, the scopes, the limits or the end of an API key.\nThe change is effective within a second. What no flag names stays.';
+    'Change the name, the scopes, the limits or the expiry of an API key.\nThe change takes effect within a second. Values without a flag stay as they are.';
   static override examples = [
     '<%= config.bin %> keys edit shop --quota embed=100000 --rate search=60',
     '<%= config.bin %> keys edit 8h2kq0za --no-limits --expires never --json',
@@ -17,7 +17,7 @@ export default class KeysEdit extends BaseCommand {
     org: orgFlag,
     name: Flags.string({ description: 'new name', env: 'SERVICE_NAME' }),
     scope: Flags.string({
-      description: 'scope of the key instead of all that it has; may be given several times',
+      description: 'scope that replaces all present scopes of the key; may be given several times',
       multiple: true,
       multipleNonGreedy: true,
       env: 'SERVICE_SCOPE',
@@ -26,7 +26,7 @@ export default class KeysEdit extends BaseCommand {
     expires: Flags.string({ description: 'lifetime from now, such as 90d, or never', env: 'SERVICE_EXPIRES' }),
     ...limitFlags,
     'no-limits': Flags.boolean({
-      description: 'remove all limits that the other flags do not give',
+      description: 'remove all limits except those that other flags set',
       env: 'SERVICE_NO_LIMITS',
     }),
   };

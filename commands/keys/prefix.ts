@@ -4,8 +4,8 @@ import { BaseCommand } from '../../src/cli/base-command.ts';
 export default class KeysPrefix extends BaseCommand {
   static override setsUp = false;
   static override description =
-    'Let the ids of new API keys begin with some characters, by which a proxy finds this installation among several.\n' +
-    'Present keys stay as they are.';
+    'Set a prefix for the ids of new API keys, by which a proxy can route requests to this installation.\n' +
+    'Existing keys do not change.';
   static override examples = ['<%= config.bin %> keys prefix b01', '<%= config.bin %> keys prefix --none --json'];
   static override args = {
     prefix: Args.string({ description: 'one to three letters and digits', ignoreStdin: true }),

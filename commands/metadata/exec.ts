@@ -18,9 +18,9 @@ export default class MetadataExec extends BaseCommand {
   static override setsUp = false;
   static override description =
     'Run a statement on the documents of a bucket: SELECT, UPDATE, SOFTDELETE or HARDDELETE.\n' +
-    'On a terminal the command shows the documents that would change, and asks. Elsewhere UPDATE and SOFTDELETE need ' +
-    '--yes or --max-affected, and HARDDELETE needs --confirm. With --json the output is the response of ' +
-    'PATCH /v1/buckets/{bucket}/documents/metadata/bulk.';
+    'On a terminal, the command shows the documents that would change and asks. Elsewhere, UPDATE and SOFTDELETE ' +
+    'need --yes or --max-affected, and HARDDELETE needs --confirm. With --json the output is the response of PATCH ' +
+    '/v1/buckets/{bucket}/documents/metadata/bulk.';
   static override examples = [
     `<%= config.bin %> metadata exec "UPDATE documents SET review_status = 'approved' WHERE team = 'legal'" --bucket manuals --max-affected 20`,
     `<%= config.bin %> metadata exec --file statement.txt --bucket manuals --dry-run --json`,

@@ -8,8 +8,8 @@ export default class ModelsAdopt extends BaseCommand {
   static override setsUp = false;
   static override description =
     'Make a model the primary model of an organization, and embed its buckets with it.\n' +
-    'Each bucket gets a job. Searches use its present vectors until the job is done. A fallback stays if its vectors can ' +
-    'be compared with those of the model.';
+    'Each bucket gets a job. Until the job is done, searches use the current vectors. The fallback stays if its ' +
+    'vectors can be compared with those of the model.';
   static override examples = [
     '<%= config.bin %> models adopt local/semantic-1 --dry-run',
     '<%= config.bin %> models adopt local/semantic-1 --yes --json',

@@ -5,9 +5,9 @@ import { orgFlag, yesFlag } from '../../src/cli/flags.ts';
 export default class ModelsInstall extends BaseCommand {
   static override description =
     'Install a model that runs on this host: embedding by meaning without a vendor.\n' +
-    'SOURCE is a folder, a tar archive, or an id at the hub (organization/name). Only the files that are needed are ' +
-    'fetched, and each is checked. The first model can become the primary model, and the buckets are then embedded by ' +
-    'it; with --yes both is done.';
+    'SOURCE is a folder, a tar archive, or an id at the hub (organization/name). The command fetches ' +
+    'only the files that it needs, and checks each. If this is the first model, it can become the primary model and ' +
+    'embed the buckets; with --yes it does.';
   static override examples = [
     '<%= config.bin %> models install intfloat/multilingual-e5-small --prompts e5 --yes',
     '<%= config.bin %> models install ./bge-reranker --reranker --as local/bge-reranker --json',
@@ -29,7 +29,7 @@ export default class ModelsInstall extends BaseCommand {
       env: 'SERVICE_REVISION',
     }),
     variant: Flags.string({
-      description: 'precision of the weights; int8 is smaller and faster, and its vectors differ a little',
+      description: 'precision of the weights; int8 is smaller and faster, but its vectors differ slightly',
       options: ['fp32', 'fp16', 'int8'],
       default: 'fp32',
       env: 'SERVICE_VARIANT',
@@ -50,7 +50,7 @@ export default class ModelsInstall extends BaseCommand {
       env: 'SERVICE_PROMPTS',
     }),
     primary: Flags.boolean({
-      description: 'make it the primary model and embed the buckets with it (default: ask for the first model)',
+      description: 'make it the primary model and embed the buckets with it (default: ask if it is the first model)',
       allowNo: true,
       env: 'SERVICE_PRIMARY',
     }),

@@ -6,8 +6,8 @@ import { yesFlag } from '../../src/cli/flags.ts';
 export default class ModelsRemove extends BaseCommand {
   static override setsUp = false;
   static override description =
-    'Remove an installed model and its files. While a bucket uses the model, the command refuses: embed the bucket ' +
-    'with another model first (service index reembed).';
+    'Remove an installed model and its files. If a bucket uses the model, first embed the bucket with another model ' +
+    '(service index reembed).';
   static override examples = [
     '<%= config.bin %> models remove local/multilingual-e5-small',
     '<%= config.bin %> models remove local/bge-reranker --yes --json',

@@ -3,7 +3,7 @@ import { PLANS } from '../../src/access/caller.ts';
 import { BaseCommand } from '../../src/cli/base-command.ts';
 
 export default class OrgsCreate extends BaseCommand {
-  static override description = 'Create an organization, with a bucket that is named "default".';
+  static override description = 'Create an organization with a bucket named "default".';
   static override examples = [
     '<%= config.bin %> orgs create acme --plan business',
     '<%= config.bin %> orgs create acme --plan free --json',

@@ -6,7 +6,7 @@ import { yesFlag } from '../../src/cli/flags.ts';
 export default class OrgsDelete extends BaseCommand {
   static override setsUp = false;
   static override description =
-    'Delete an organization that has moved to another installation, or whose import is not finished: rows, files and indexes.';
+    'Delete the rows, files and indexes of an organization that has moved to another installation, or whose import is not finished.';
   static override examples = ['<%= config.bin %> orgs delete acme', '<%= config.bin %> orgs delete acme --yes --json'];
   static override args = {
     organization: Args.string({ description: 'name or id of the organization', required: true, ignoreStdin: true }),

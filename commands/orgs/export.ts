@@ -5,9 +5,10 @@ import { formatBytes } from '../../src/cli/table.ts';
 export default class OrgsExport extends BaseCommand {
   static override setsUp = false;
   static override description =
-    'Export an organization for another installation, while searches of it go on here.\n' +
-    'Once most files are stored, changes of the organization are refused here, until "orgs release" or --cancel. Jobs in ' +
-    'progress may end first; the others move. An interrupted export continues when the command is run again.';
+    'Export an organization to move it to another installation. Its searches keep working here.\n' +
+    'When most files are stored, this installation refuses changes to the organization until "orgs release" or ' +
+    '--cancel. Jobs in progress can finish first; the other jobs move. To continue an interrupted export, run the ' +
+    'command again.';
   static override examples = [
     '<%= config.bin %> orgs export acme --to /srv/moves/acme --key-file /root/acme.key',
     '<%= config.bin %> orgs export acme --to s3://moves/acme/ --key-file acme.key --json',
@@ -18,7 +19,7 @@ export default class OrgsExport extends BaseCommand {
   };
   static override flags = {
     to: Flags.string({
-      description: 'folder or s3://bucket/prefix/ of this export alone',
+      description: 'folder or s3://bucket/prefix/ for this export only',
       env: 'SERVICE_TO',
     }),
     'key-file': Flags.string({
@@ -27,7 +28,7 @@ export default class OrgsExport extends BaseCommand {
       env: 'SERVICE_KEY_FILE',
     }),
     wait: Flags.integer({
-      description: 'seconds for which jobs in progress may end',
+      description: 'seconds to wait for jobs in progress to finish',
       default: 60,
       min: 0,
       max: 86_400,

@@ -8,8 +8,8 @@ export default class OrgsImport extends BaseCommand {
   static override needsProviders = true;
   static override description =
     'Import an organization that another installation has exported, and build its search indexes from the stored vectors; no model is called.\n' +
-    'The whole export is verified before anything is written. The organization is not served before --activate, which ' +
-    'waits for "orgs release" at the source. An interrupted import continues when the command is run again.';
+    'The command verifies the whole export before it writes anything. To serve the organization, give --activate, ' +
+    'which waits for "orgs release" at the source. To continue an interrupted import, run the command again.';
   static override examples = [
     '<%= config.bin %> orgs import /srv/moves/acme --key-file /root/acme.key --check',
     '<%= config.bin %> orgs import /srv/moves/acme --key-file /root/acme.key --activate --json',
@@ -57,7 +57,7 @@ export default class OrgsImport extends BaseCommand {
         const { organization, documents, chunks, files, bytes } = report;
         const what = `${organization.name}: ${documents} documents with ${chunks} chunks, ${files} files (${formatBytes(bytes)})`;
         if (flags.check) {
-          this.log(`the export is whole, and this installation can take ${what}`);
+          this.log(`the export is complete, and this installation can import ${what}`);
           return { check: true, ...report };
         }
         this.log(`imported ${what}`);

@@ -7,8 +7,9 @@ import { keyFileFlag, placeFlag } from '../../src/cli/moves.ts';
 export default class OrgsRelease extends BaseCommand {
   static override setsUp = false;
   static override description =
-    'End serving an exported organization, so that the installation that imported it may serve it.\n' +
-    'Its keys get 503 here from now on. Start "orgs import --activate" at the target first: it waits for the release.';
+    'Stop serving an exported organization, so that the installation that imported it can serve it.\n' +
+    'From now on, requests with its keys get 503 here. First start "orgs import --activate" at the target; it waits ' +
+    'for the release.';
   static override examples = [
     '<%= config.bin %> orgs release acme --to /srv/moves/acme --key-file /root/acme.key',
     '<%= config.bin %> orgs release acme --to s3://moves/acme/ --key-file acme.key --yes --json',

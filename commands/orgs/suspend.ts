@@ -6,7 +6,7 @@ import { yesFlag } from '../../src/cli/flags.ts';
 export default class OrgsSuspend extends BaseCommand {
   static override setsUp = false;
   static override description =
-    'Suspend an organization: within a second all its keys and tokens are refused, until it is resumed. Data and jobs stay.';
+    'Suspend an organization: within a second, all its keys and tokens are refused until you resume it. Data and jobs stay.';
   static override examples = [
     '<%= config.bin %> orgs suspend acme',
     '<%= config.bin %> orgs suspend acme --yes --json',

@@ -8,8 +8,8 @@ export default class ProjectionsEvaluate extends BaseCommand {
   static override setsUp = false;
   static override description =
     'Measure the maps in use again, on texts that were not used to fit them.\n' +
-    'No provider is called for that. With --docs, --queries and --qrels, those texts are embedded as well, and the ' +
-    'documents of the reference model are searched with the queries of each model.';
+    'This calls no provider. With --docs, --queries and --qrels, the command also embeds these texts, and searches ' +
+    'the documents of the reference model with the queries of each model.';
   static override examples = [
     '<%= config.bin %> projections evaluate --html report.html',
     '<%= config.bin %> projections evaluate --model vendor-e/embeddings-v3 --docs d.jsonl --queries q.jsonl --qrels qrels.tsv --json',

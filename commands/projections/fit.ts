@@ -7,8 +7,8 @@ import { invalidRequest } from '../../src/platform/errors.ts';
 export default class ProjectionsFit extends BaseCommand {
   static override description =
     'Fit the map from the vectors of a model to the canonical latent space, and put it to use.\n' +
-    'Calibration texts are embedded and aligned, and the map is measured on texts that were held out. With --reference, ' +
-    'the first model of an installation defines the space. An interrupted run continues where it stopped.';
+    'The command embeds calibration texts, aligns their vectors, and measures the map on held-out texts. With ' +
+    '--reference, the first model of an installation defines the space. An interrupted run continues where it stopped.';
   static override examples = [
     '<%= config.bin %> projections fit --model vendor-b/embedding-001 --reference',
     '<%= config.bin %> projections fit --model vendor-e/embeddings-v3 --from-bucket manuals --yes --json',

@@ -3,7 +3,7 @@ import { mapVersionArg } from '../../src/cli/flags.ts';
 
 export default class ProjectionsShow extends BaseCommand {
   static override setsUp = false;
-  static override description = 'Show a map and the figures that were measured on held-out texts.';
+  static override description = 'Show a map and its measurements on held-out texts.';
   static override examples = ['<%= config.bin %> projections show 3', '<%= config.bin %> projections show 3 --json'];
   static override args = { version: mapVersionArg };
 

@@ -38,11 +38,11 @@ export default class Search extends BaseCommand {
       env: 'SERVICE_FILTER',
     }),
     'min-score': Flags.string({
-      description: 'lowest score of a result, 0 to 1 (default: no bound)',
+      description: 'lowest score of a result, 0 to 1 (default: no limit)',
       env: 'SERVICE_MIN_SCORE',
     }),
     'max-per-document': Flags.integer({
-      description: 'maximum number of results from one document (default: no bound)',
+      description: 'maximum number of results from one document (default: no limit)',
       env: 'SERVICE_MAX_PER_DOCUMENT',
     }),
     full: Flags.boolean({
@@ -51,13 +51,13 @@ export default class Search extends BaseCommand {
     }),
     rerank: Flags.boolean({ description: 'order the results with the configured reranker', env: 'SERVICE_RERANK' }),
     highlight: Flags.boolean({
-      description: 'mark the words of the query in colour; with --json, add the sentences that have them',
+      description: 'mark the words of the query in colour; with --json, add the sentences that contain them',
       default: true,
       allowNo: true,
       env: 'SERVICE_HIGHLIGHT',
     }),
     correct: Flags.boolean({
-      description: 'replace words that no document contains by the nearest word that one does',
+      description: 'replace a word that no document contains with the most similar one that occurs',
       default: true,
       allowNo: true,
       env: 'SERVICE_CORRECT',

@@ -7,10 +7,10 @@ import { connectionFlag, placeConfigOf, placeFlags } from '../../src/cli/source-
 export default class SourcesAdd extends BaseCommand {
   static override setsUp = false;
   static override description =
-    'Connect a place whose contents are kept as documents of a bucket: a folder, a bucket on S3, a WebDAV server, a Git ' +
+    'Connect a source whose contents become documents of a bucket: a folder, a bucket on S3, a WebDAV server, a Git ' +
     'repository, a website, a mailbox, a table, or an account on the internet.\n' +
-    'The places that may be read are connections under "sources" in service.yaml. Nothing is read before the first ' +
-    '"sources sync", unless there is a schedule.';
+    'Sources can read only the connections under "sources" in service.yaml. Without a schedule, the service reads ' +
+    'nothing until you run "sources sync".';
   static override examples = [
     '<%= config.bin %> sources add handbook --connection docs --bucket manuals --path handbook --include "**/*.md"',
     '<%= config.bin %> sources add articles --connection crm --table articles --text "{{title}} {{body}}" --schedule "0 * * * *"',

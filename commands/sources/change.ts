@@ -9,8 +9,8 @@ export default class SourcesChange extends BaseCommand {
   static override setsUp = false;
   static override description =
     'Change what a source reads, its schedule, or who may read its documents.\n' +
-    'The flags for what it reads replace all of these settings. The next synchronisation removes documents of entries ' +
-    'that the source no longer covers; "sources test" tells how many.';
+    'Flags for what it reads replace all earlier settings of this kind. The next synchronisation removes ' +
+    'documents of entries that the source no longer covers; "sources test" shows how many.';
   static override examples = [
     '<%= config.bin %> sources change handbook --schedule "0 3 * * *"',
     '<%= config.bin %> sources change handbook --path handbook --exclude "drafts/**"',
@@ -22,7 +22,7 @@ export default class SourcesChange extends BaseCommand {
     ...placeFlags,
     ...accessFlags,
     'any-reader': Flags.boolean({
-      description: 'give all documents of the source the access of the bucket',
+      description: 'give all documents of the source the default access policy of the bucket',
       exclusive: ['reader', 'group'],
       env: 'SERVICE_ANY_READER',
     }),
@@ -54,7 +54,7 @@ export default class SourcesChange extends BaseCommand {
     if (hasConfig) {
       const { bin } = this.config;
       note(
-        `nothing is read or removed yet: see what would be with ${bin} sources test ${source.name}, and do it with ${bin} sources sync ${source.name}`,
+        `nothing is read or removed yet; preview the changes with ${bin} sources test ${source.name}, and apply them with ${bin} sources sync ${source.name}`,
       );
     }
     return source;

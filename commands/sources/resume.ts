@@ -4,7 +4,7 @@ import { orgFlag, sourceArg } from '../../src/cli/flags.ts';
 export default class SourcesResume extends BaseCommand {
   static override setsUp = false;
   static override description =
-    'Let a paused source go on. A synchronisation is queued at once, and continues where the stopped one ended.';
+    'Resume a paused source. A synchronisation is queued at once, and continues where the stopped one ended.';
   static override examples = [
     '<%= config.bin %> sources resume handbook',
     '<%= config.bin %> sources resume handbook --org acme --json',

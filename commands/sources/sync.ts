@@ -17,10 +17,10 @@ export default class SourcesSync extends BaseCommand {
   static override flags = {
     org: orgFlag,
     'allow-empty': Flags.boolean({
-      description: 'remove all documents of the source if it has no entries, because you emptied it on purpose',
+      description: 'remove all documents of the source if it has no entries; for a source that you emptied on purpose',
     }),
     entry: listFlag(
-      'key of an entry to read alone, as in "sources faults"; may be given several times',
+      'key of an entry to read instead of all, as in "sources faults"; may be given several times',
       'SERVICE_ENTRY',
     ),
     'no-wait': Flags.boolean({

@@ -14,9 +14,10 @@ export default class SourcesTest extends BaseCommand {
   static override setsUp = false;
   static override description =
     'Show what a synchronisation would find and cost, without reading or changing anything: the first entries, how ' +
-    'many there are, their size, and the tokens and price of their vectors. Of a connected source, it also tells ' +
+    'many there are, their size, and the tokens and price of their vectors. For a connected source, it also shows ' +
     'what would be added, changed and removed.\n' +
-    'Give a connected source, or --connection with the flags of "sources add". After 15 seconds, it shows what it has.';
+    'Give a connected source, or --connection with the flags of "sources add". After 15 seconds, the command shows ' +
+    'what it has found so far.';
   static override examples = [
     '<%= config.bin %> sources test handbook',
     '<%= config.bin %> sources test --connection docs --path handbook --include "**/*.md"',

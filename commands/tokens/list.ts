@@ -4,8 +4,8 @@ import { orgFlag } from '../../src/cli/flags.ts';
 export default class TokensList extends BaseCommand {
   static override setsUp = false;
   static override description =
-    'List the access that people gave to assistants and other clients of the tool server, newest first.\n' +
-    'Tokens that "tokens create" made are not listed: the service keeps no record of them.';
+    'List the assistants and other clients of the tool server that people gave access to, newest first.\n' +
+    'Tokens from "tokens create" are not listed, because the service keeps no record of them.';
   static override examples = ['<%= config.bin %> tokens list', '<%= config.bin %> tokens list --org acme --json'];
   static override flags = { org: orgFlag };
 

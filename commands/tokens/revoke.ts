@@ -7,9 +7,9 @@ import { invalidRequest } from '../../src/platform/errors.ts';
 export default class TokensRevoke extends BaseCommand {
   static override setsUp = false;
   static override description =
-    'Revoke one token by its id, the access of a client that "tokens list" shows, or all tokens of a user: they are ' +
+    'Revoke one token by its id, the access of a client that "tokens list" shows, or all tokens of a user. They are ' +
     'refused within a second. Keys are not affected.\n' +
-    'The service keeps no list of tokens of users: an id that no token has is accepted too, so check the id.';
+    'Check the id: the service keeps no list of user tokens, so it accepts an id that no token has.';
   static override examples = [
     '<%= config.bin %> tokens revoke tok_01h8xk3v9e7m2q4r6s8t0v1w2x',
     '<%= config.bin %> tokens revoke grant_01h8xk3v9e7m2q4r6s8t0v1w2x',

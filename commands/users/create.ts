@@ -27,7 +27,7 @@ export default class UsersCreate extends BaseCommand {
       env: 'SERVICE_DEPARTMENT',
     }),
     'oidc-subject': Flags.string({
-      description: 'id of the user at the identity provider of the settings (claim sub); otherwise, invite the user',
+      description: 'id of the user at the configured identity provider (claim sub); without it, invite the user',
       env: 'SERVICE_OIDC_SUBJECT',
     }),
   };

@@ -5,7 +5,7 @@ import { orgFlag, serverUrlFlag } from '../../src/cli/flags.ts';
 export default class UsersInvite extends BaseCommand {
   static override setsUp = false;
   static override description =
-    'Print a link by which a person becomes this user: with a password, or at the identity provider. It works once, for 7 days.';
+    'Print an invitation link with which a person signs in as this user: with a password, or at the identity provider. It works once and expires after 7 days.';
   static override examples = [
     '<%= config.bin %> users invite ana@example.com',
     '<%= config.bin %> users invite ana@example.com --org acme --url https://service.example.com --json',

@@ -5,7 +5,7 @@ import { orgFlag, serverUrlFlag } from '../../src/cli/flags.ts';
 export default class UsersResetPassword extends BaseCommand {
   static override setsUp = false;
   static override description =
-    'Print a link by which a person sets a new password. It works once, for a day. Nothing changes until it is used.';
+    'Print a link to set a new password. It works once and expires after a day. Nothing changes until the link is used.';
   static override examples = [
     '<%= config.bin %> users reset-password ana@example.com',
     '<%= config.bin %> users reset-password ana@example.com --org acme --url https://service.example.com --json',

@@ -6,7 +6,7 @@ import { orgFlag, yesFlag } from '../../src/cli/flags.ts';
 export default class UsersSuspend extends BaseCommand {
   static override setsUp = false;
   static override description =
-    'Suspend a user: within a second all tokens and keys of the user are refused, until the user is resumed.';
+    'Suspend a user: within a second, all tokens and keys of the user are refused until you resume the user.';
   static override examples = [
     '<%= config.bin %> users suspend ana@example.com',
     '<%= config.bin %> users suspend ana@example.com --org acme --yes --json',

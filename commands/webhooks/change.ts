@@ -7,8 +7,8 @@ import { invalidRequest } from '../../src/platform/errors.ts';
 export default class WebhooksChange extends BaseCommand {
   static override setsUp = false;
   static override description =
-    'Change the name, the address or the events of a webhook, disable or enable it.\n' +
-    'A disabled webhook gets no events, and those that wait are given up.';
+    'Change the name, the address or the events of a webhook, or disable or enable it.\n' +
+    'A disabled webhook gets no events; events that wait for delivery are dropped.';
   static override examples = [
     '<%= config.bin %> webhooks change orders --address https://example.com/new-hooks',
     '<%= config.bin %> webhooks change orders --event job.failed --event document.ready',

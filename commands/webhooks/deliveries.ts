@@ -8,7 +8,7 @@ const DELIVERIES_MAX = 200;
 export default class WebhooksDeliveries extends BaseCommand {
   static override setsUp = false;
   static override description =
-    'List the deliveries of a webhook, newest first, with the reason of a failure.\n' +
+    'List the deliveries of a webhook, newest first, with the reason for a failure.\n' +
     'Deliveries are listed for 7 days, failed ones for 30 days.';
   static override examples = [
     '<%= config.bin %> webhooks deliveries orders',

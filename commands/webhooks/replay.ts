@@ -7,8 +7,8 @@ import { invalidRequest } from '../../src/platform/errors.ts';
 export default class WebhooksReplay extends BaseCommand {
   static override setsUp = false;
   static override description =
-    'Send one delivery again, or all failed ones of events since a time.\n' +
-    'Each keeps its id, so a receiver that has it already can ignore it.';
+    'Send one delivery again, or all failed deliveries since a time.\n' +
+    'Each delivery keeps its id, so that the receiver can ignore one that it already has.';
   static override examples = [
     '<%= config.bin %> webhooks replay orders msg_5f0c',
     '<%= config.bin %> webhooks replay orders --failed-since 2026-05-01T00:00:00Z',

@@ -7,8 +7,8 @@ export default class WebhooksRotate extends BaseCommand {
   static override setsUp = false;
   static override description =
     'Replace the secret of a webhook. The command shows the new secret only once.\n' +
-    'For 24 hours, or as --overlap-hours says, events are signed with the old secret, too, so that the receiver can ' +
-    'change to the new one without a gap.';
+    'For 24 hours, or as --overlap-hours says, both secrets sign events, so that the receiver can switch to the new ' +
+    'one without a gap.';
   static override examples = [
     '<%= config.bin %> webhooks rotate orders',
     '<%= config.bin %> webhooks rotate orders --overlap-hours 0 --json',

@@ -9,12 +9,12 @@ import type { RunReply } from '../../src/workflows/schema.ts';
 export default class WorkflowsApprove extends WorkflowRunCommand {
   static override setsUp = false;
   static override description =
-    'Decide on the changes that a run is waiting for, and continue it as a new run.\n' +
-    'Blocks that were completed do not run again, and an approved block runs with the arguments that the run shows. A ' +
-    'declined block is skipped. On a terminal the command shows what each block would do, and asks; elsewhere each needs ' +
-    '--approve or --decline. Blocks without a decision wait in the new run. ' +
-    'The exit code is 0 if the run was completed, 4 if it still waits, and 1 if a block failed. ' +
-    'With --json the output is the response of POST /v1/workflows/{id}/runs/{run}/approve.';
+    'Approve or decline the changes that a run is waiting for, and continue it as a new run.\n' +
+    'Completed blocks do not run again. An approved block runs with the arguments that the run shows; a declined ' +
+    'block is skipped. On a terminal, the command shows what each block would do and asks; elsewhere, give --approve ' +
+    'or --decline for each. Blocks without a decision wait in the new run. The exit code is 0 if the run was ' +
+    'completed, 4 if it still waits, and 1 if a block failed. With --json the output is the response of POST ' +
+    '/v1/workflows/{id}/runs/{run}/approve.';
   static override examples = [
     '<%= config.bin %> workflows approve "Weekly report" run_01h8',
     '<%= config.bin %> workflows approve "Weekly report" run_01h8 --approve send --decline remind --json',

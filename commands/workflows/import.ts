@@ -7,9 +7,9 @@ export default class WorkflowsImport extends BaseCommand {
   static override setsUp = false;
   static override description =
     'Import the definition of a workflow from a JSON or YAML file.\n' +
-    'The file has the name and the definition, or the definition alone with --name. If there is a workflow of that ' +
-    'name, the definition becomes a version of it, unless it is the same as the latest one. Every fault of a ' +
-    'definition is reported with its path. With --json the output is the workflow as GET /v1/workflows/{id} shows it.';
+    'The file has the name and the definition, or with --name the definition alone. If a workflow of that name ' +
+    'exists, the definition becomes a new version of it, unless it equals the latest one. The command reports every ' +
+    'fault of a definition with its path. With --json the output is the workflow as GET /v1/workflows/{id} shows it.';
   static override examples = [
     '<%= config.bin %> workflows import weekly-report.yaml',
     '<%= config.bin %> workflows import definition.json --name "Weekly report" --publish --json',

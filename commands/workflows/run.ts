@@ -13,11 +13,10 @@ export default class WorkflowsRun extends WorkflowRunCommand {
   static override setsUp = false;
   static override description =
     'Run a workflow: simulate and live run the published version, dry-run the latest one.\n' +
-    'Blocks that change something run with --mode live only, and only if they are approved. On a terminal the command ' +
-    'shows what each of them would do, and asks; elsewhere each needs --approve, or is approved later by ' +
-    '"workflows approve". ' +
-    'The exit code is 0 if the run was completed, 4 if an approval is missing or the workflow is a draft, and 1 if a ' +
-    'block failed. With --json the output is the response of POST /v1/workflows/{id}/run.';
+    'Blocks that change something run only with --mode live, and only if you approve them. On a terminal, the ' +
+    'command shows what each block would do and asks; elsewhere, give --approve for each, or approve it later with ' +
+    '"workflows approve". The exit code is 0 if the run was completed, 4 if an approval is missing or the workflow ' +
+    'is a draft, and 1 if a block failed. With --json the output is the response of POST /v1/workflows/{id}/run.';
   static override examples = [
     '<%= config.bin %> workflows run "Weekly report" --input topic=pumps',
     '<%= config.bin %> workflows run "Weekly report" --input topic=pumps --mode live --approve send --json',

@@ -7,8 +7,8 @@ export default class WorkflowsTrigger extends BaseCommand {
   static override setsUp = false;
   static override description =
     'Let a schedule, new documents of a bucket, or signed requests start a workflow.\n' +
-    'A block that changes something waits for an approval, as in every live run. The workflow gets facts about the start ' +
-    'as its input "event", if it has one.';
+    'A block that changes something waits for an approval, as in every live run. If the workflow has an input ' +
+    '"event", it gets the details of the start.';
   static override examples = [
     '<%= config.bin %> workflows trigger "Weekly digest" --schedule "0 7 * * 1"',
     '<%= config.bin %> workflows trigger "Sort invoices" --on-documents invoices',
@@ -24,10 +24,13 @@ export default class WorkflowsTrigger extends BaseCommand {
       env: 'SERVICE_SCHEDULE',
     }),
     'on-documents': Flags.string({
-      description: 'name or id of a bucket, of which each new document starts a run',
+      description: 'name or id of a bucket; each new document in it starts a run',
       env: 'SERVICE_ON_DOCUMENTS',
     }),
-    webhook: Flags.boolean({ description: 'start by signed requests; prints their secret', env: 'SERVICE_WEBHOOK' }),
+    webhook: Flags.boolean({
+      description: 'start on signed requests; prints the secret for the signatures',
+      env: 'SERVICE_WEBHOOK',
+    }),
     mode: Flags.string({ description: 'live or simulate (default: live)', env: 'SERVICE_MODE' }),
   };
 

@@ -4,7 +4,7 @@ import { orgFlag } from '../../src/cli/flags.ts';
 
 export default class WorkflowsTriggers extends BaseCommand {
   static override setsUp = false;
-  static override description = 'List what starts a workflow, and why the last start of each failed.';
+  static override description = 'List the triggers of a workflow, with the reason if the last start of one failed.';
   static override examples = [
     '<%= config.bin %> workflows triggers "Sort invoices"',
     '<%= config.bin %> workflows triggers "Sort invoices" --json',

@@ -4,7 +4,7 @@ import { orgFlag } from '../../src/cli/flags.ts';
 
 export default class WorkflowsUntrigger extends BaseCommand {
   static override setsUp = false;
-  static override description = 'Remove a trigger of a workflow. Runs that it has started go on.';
+  static override description = 'Remove a trigger of a workflow. Runs that it started continue.';
   static override examples = [
     '<%= config.bin %> workflows untrigger "Sort invoices" trg_01k9',
     '<%= config.bin %> workflows untrigger "Sort invoices" trg_01k9 --json',

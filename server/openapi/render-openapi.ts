@@ -77,7 +77,7 @@ const IDEMPOTENCY_KEY = {
   name: 'Idempotency-Key',
   in: 'header',
   required: false,
-  description: 'The same key with the same request within 24 hours is answered with the first response.',
+  description: 'A repeated request with the same key within 24 hours gets the response of the first one.',
   // Blanks at the ends of a header are not part of its value.
   schema: { type: 'string', pattern: '^[!-~]([ -~]{0,253}[!-~])?$' },
 };

@@ -51,13 +51,13 @@ const REFUSALS: Readonly<Record<number, string>> = {
   409: 'The state of the resource does not allow this, or a request with this Idempotency-Key is in progress',
   410: 'No longer available',
   413: 'The body is too large',
-  415: 'The body has another content type or encoding',
+  415: 'The content type or encoding of the body is not supported',
   422: 'The Idempotency-Key was used for another request',
-  429: 'Too many requests; wait as Retry-After says',
+  429: 'Too many requests; wait for the time in Retry-After',
   431: 'The headers are too large',
   500: 'A fault of the service',
   502: 'A provider failed',
-  503: 'A part of the service is not available; try again as Retry-After says',
+  503: 'A part of the service is not available; try again after the time in Retry-After',
 };
 
 /** Headers of responses: description and schema. */
@@ -65,9 +65,15 @@ const HEADERS: Readonly<Record<string, JsonObject>> = {
   'X-Request-Id': { description: 'Id of the request, for the logs', required: true, schema: { type: 'string' } },
   'WWW-Authenticate': { description: '`Bearer`, or `Basic` for clients of OAuth', schema: { type: 'string' } },
   'Retry-After': { description: 'Seconds to wait', schema: { type: 'integer', minimum: 0 } },
-  'RateLimit-Limit': { description: 'Requests a minute on the axis', schema: { type: 'integer', minimum: 0 } },
-  'RateLimit-Remaining': { description: 'Requests that are left now', schema: { type: 'integer', minimum: 0 } },
-  'RateLimit-Reset': { description: 'Seconds until all are left again', schema: { type: 'integer', minimum: 0 } },
+  'RateLimit-Limit': {
+    description: 'Maximum number of requests per minute on the axis',
+    schema: { type: 'integer', minimum: 0 },
+  },
+  'RateLimit-Remaining': { description: 'Remaining requests', schema: { type: 'integer', minimum: 0 } },
+  'RateLimit-Reset': {
+    description: 'Seconds until all requests are available again',
+    schema: { type: 'integer', minimum: 0 },
+  },
   'Idempotency-Replayed': {
     description: 'Set if this is the response to an earlier request with the same Idempotency-Key',
     schema: { const: 'true' },
@@ -78,7 +84,7 @@ const HEADERS: Readonly<Record<string, JsonObject>> = {
     schema: { type: 'string' },
   },
   'X-Service-Effective-Dimensions': {
-    description: 'Dimensions that hold information, if they are fewer than the vectors have',
+    description: 'Number of dimensions that carry information, if lower than the length of the vectors',
     schema: { type: 'integer', minimum: 1 },
   },
   'X-Read-Staleness': {
@@ -86,7 +92,7 @@ const HEADERS: Readonly<Record<string, JsonObject>> = {
     schema: { type: 'number', minimum: 0 },
   },
   'openai-poll-after-ms': {
-    description: 'Milliseconds after which a client that waits for the end asks again',
+    description: 'Milliseconds to wait before asking for the state again',
     schema: { type: 'integer', minimum: 1 },
   },
   'Content-Disposition': { description: 'Name of the file', schema: { type: 'string' } },

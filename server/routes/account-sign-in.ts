@@ -97,7 +97,7 @@ export function accountSignInRoutes(sql: Sql, access: SignInAccess): Route[] {
       path: '/v1/sessions/password-reset',
       operationId: 'signInByReset',
       summary:
-        'Set a new password by a reset link, and start the session of a browser; other sessions and passkeys end',
+        'Set a new password with a reset link, and start the session of a browser; other sessions end, and passkeys are deleted',
       body: z.object({ reset: token, password: newPassword }),
       responses: sessionResponse,
       async handle(context) {
@@ -114,12 +114,12 @@ function methodsRoute({ accounts, passkeys, oidcSignIn }: SignInAccess): Route {
     method: 'GET',
     path: '/v1/sessions/methods',
     operationId: 'listSignInMethods',
-    summary: 'The ways in which a person can sign in to the console',
+    summary: 'Methods by which a person can sign in to the console',
     access: 'public',
     errors: 'detail',
     reads: 'none',
     capacity: 'none',
-    responses: { 200: { description: 'The ways', schema: MethodsView } },
+    responses: { 200: { description: 'The methods', schema: MethodsView } },
     async handle({ origin }) {
       const methods: z.output<typeof MethodsView>['methods'] = ['credential', 'link'];
       if (await accounts.exist()) methods.push('password');

@@ -30,7 +30,7 @@ export function assistantRoutes(sql: Sql): Route[] {
       method: 'POST',
       path: '/v1/assistants',
       operationId: 'createAssistant',
-      summary: 'Create an assistant: buckets, conditions and instructions under a name',
+      summary: 'Create an assistant: a name for a set of buckets, conditions and instructions',
       access: 'buckets:manage',
       errors: 'detail',
       reads: 'json',

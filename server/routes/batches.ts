@@ -56,7 +56,7 @@ export function batchRoutes(context: BatchContext): Route[] {
       method: 'POST',
       path: '/v1/batches/:batch_id/cancel',
       operationId: 'cancelBatch',
-      summary: 'Cancel a batch; the answers that it has are kept',
+      summary: 'Cancel a batch; finished answers are kept',
       access: 'embed',
       errors: 'embedding',
       reads: 'none',

@@ -9,7 +9,7 @@ export function bucketMapRoutes(context: MapContext): Route[] {
       method: 'GET',
       path: '/v1/buckets/:bucket/map',
       operationId: 'getBucketMap',
-      summary: 'A sample of the chunks of a bucket in two dimensions, by the principal components of their vectors',
+      summary: 'A sample of the chunks of a bucket in two dimensions: the first principal components of their vectors',
       access: 'search',
       errors: 'detail',
       reads: 'none',

@@ -20,7 +20,7 @@ export function calibrationRoutes(requests: CalibrationRequests): Route[] {
       ...common,
       method: 'GET',
       operationId: 'listCalibrations',
-      summary: 'Models whose calibration waits, is in progress or did not succeed',
+      summary: 'Models whose calibration is queued, in progress or failed',
       reads: 'none',
       responses: { 200: { description: 'The calibrations', schema: List } },
       async handle({ signal }) {

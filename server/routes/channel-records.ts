@@ -23,7 +23,7 @@ export function channelRecordRoutes(sql: Sql): Route[] {
       ...common,
       path: '/v1/channels/deliveries',
       operationId: 'listDeliveries',
-      summary: 'Verified deliveries and their outcome, newest first; replies are shown for ten minutes',
+      summary: 'Verified deliveries with their outcome, newest first; the texts of replies are kept for ten minutes',
       responses: { 200: { description: 'A page', schema: pageSchema(DeliveryView) } },
       handle: async ({ caller, query, signal }) => ({
         body: await readPage(query, (page) =>
@@ -59,7 +59,7 @@ export function channelRecordRoutes(sql: Sql): Route[] {
       ...common,
       path: '/v1/channels/unanswered',
       operationId: 'countUnansweredQuestions',
-      summary: 'Numbers of questions without an answer by configuration, most questions first',
+      summary: 'Number of questions without an answer for each configuration, most questions first',
       query: z.object({}),
       responses: { 200: { description: 'Numbers', schema: z.array(UnansweredView) } },
       handle: async ({ caller, signal }) => ({ body: await listUnanswered(reportQueries(sql, signal), caller.orgId) }),
@@ -68,7 +68,7 @@ export function channelRecordRoutes(sql: Sql): Route[] {
       method: 'DELETE',
       path: '/v1/channels/outbox/:notification',
       operationId: 'cancelNotification',
-      summary: 'Cancel a notification that waits in the outbox',
+      summary: 'Cancel a queued notification',
       access: 'channels:manage',
       errors: 'detail',
       reads: 'none',

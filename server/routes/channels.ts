@@ -53,7 +53,7 @@ export function channelRoutes(channels: Channels, threads: Threads): Route[] {
       ...delivery,
       path: '/v1/channels/messenger/:config/webhook',
       operationId: 'receiveDeliveryOfChannel',
-      summary: 'Answer a delivery to one configuration, whatever bot_id other organizations have',
+      summary: 'Answer a delivery to one configuration, even if other organizations use the same bot_id',
       params: z.object({ config: z.string().min(1).describe('id of the configuration') }),
       handle: async ({ params, signed, signal }) => ({
         body: await answer(toDelivery(signed, params.config), signal),

@@ -16,7 +16,7 @@ const CHUNKS = 40;
 const CHUNKS_BEFORE = 10;
 
 const query = z.object({
-  link: z.string().default('').describe('signed by a search, for one hour'),
+  link: z.string().default('').describe('signature from a search; valid for one hour'),
   chunk: textInteger(z.int().min(0).max(10_000_000).default(0)).catch(0).describe('chunk to show'),
 });
 
@@ -30,7 +30,7 @@ export function documentPageRoutes(
       method: 'GET',
       path: '/documents/:document',
       operationId: 'showDocument',
-      summary: 'Page that shows the text of a document around a chunk, by the signed link of a search result',
+      summary: 'Show the text of a document around a chunk, with the signed link of a search result',
       access: 'public',
       errors: 'detail',
       reads: 'none',

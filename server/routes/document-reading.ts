@@ -20,7 +20,7 @@ const HISTORY_ENTRIES_MAX = 1000;
 const HistoryQuery = z.object({ limit: textInteger(z.int().min(1).max(HISTORY_ENTRIES_MAX).default(50)) });
 
 const OpenedQuery = z.object({
-  search: z.string().min(1).max(100).optional().describe('search_id of the search from whose results it is opened'),
+  search: z.string().min(1).max(100).optional().describe('search_id of the search whose results led to the document'),
 });
 
 /** Make the routes that read a document by its id alone, as the console addresses its page. */
@@ -44,7 +44,7 @@ export function documentReadingRoutes(
       method: 'GET',
       path: '/v1/documents',
       operationId: 'findDocuments',
-      summary: 'Documents of any bucket by a part of their names or by their ids, newest first',
+      summary: 'Find documents of any bucket by part of the name or by id, newest first',
       access: 'caller',
       errors: 'detail',
       reads: 'none',

@@ -16,7 +16,7 @@ export function documentTextRoutes(context: ReadingContext, queryShares: FairGat
       method: 'GET',
       path: '/v1/buckets/:bucket/documents/:document/text',
       operationId: 'getDocumentText',
-      summary: 'Extracted text of a document, a range at a time',
+      summary: 'Extracted text of a document: one range',
       access: 'caller',
       errors: 'detail',
       reads: 'none',

@@ -20,7 +20,11 @@ const query = z.object({
     .default(TOPICS.join(','))
     .describe(`list of ${TOPICS.join(', ')}, separated by commas`)
     .transform((list): ReadonlySet<Topic> => new Set(list.split(',').map(toTopic))),
-  last_event_id: z.string().max(100).optional().describe('the header Last-Event-ID, for clients that cannot send it'),
+  last_event_id: z
+    .string()
+    .max(100)
+    .optional()
+    .describe('value of the header Last-Event-ID, for clients that cannot send the header'),
 });
 
 function toTopic(name: string): Topic {
@@ -36,7 +40,7 @@ export function eventRoutes(live: LiveEvents): Route[] {
       method: 'GET',
       path: '/v1/events',
       operationId: 'streamEvents',
-      summary: 'Changes of what the caller may see, as they happen (text/event-stream)',
+      summary: 'Changes to objects that the caller may see, as they happen (text/event-stream)',
       access: 'caller',
       streams: true,
       errors: 'detail',

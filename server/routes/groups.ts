@@ -18,7 +18,8 @@ export function groupRoutes(sql: Sql): Route[] {
       method: 'POST',
       path: '/v1/groups',
       operationId: 'createGroup',
-      summary: 'Add a group of people, keys and other groups, whose members read documents that name it',
+      summary:
+        'Create a group of people, keys and other groups, whose members may read the documents that name the group',
       reads: 'json',
       refusesUnknownFields: true,
       bodyLimitBytes: SMALL_BODY_BYTES_MAX,
@@ -76,7 +77,7 @@ export function groupRoutes(sql: Sql): Route[] {
       method: 'DELETE',
       path: '/v1/groups/:group',
       operationId: 'deleteGroup',
-      summary: 'Delete a group; its documents keep the name, which nobody has any more',
+      summary: 'Delete a group; documents keep its name, but it no longer gives anybody access',
       reads: 'none',
       params,
       responses: { 200: { description: 'The group as it was', schema: Group } },

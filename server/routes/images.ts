@@ -16,7 +16,7 @@ export function imageRoutes(
       path: '/v1/embed/image',
       whileMoving: true,
       operationId: 'embedImages',
-      summary: 'Embed up to 20 images by the text in them',
+      summary: 'Embed the text in up to 20 images',
       access: 'embed',
       errors: 'embedding',
       reads: 'json',

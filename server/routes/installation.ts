@@ -14,8 +14,8 @@ const Installation = z
     name: z.string().nullable().describe('the setting `console.name`'),
     logo: z.string().nullable().describe('path of the logo of the setting `console.logo`'),
     version: z.string(),
-    answers: z.boolean().describe('true if a chat model is set, so that questions are answered'),
-    upload_bytes_max: z.int().describe('size of the largest file that an upload takes'),
+    answers: z.boolean().describe('true: a chat model is configured, which answers questions'),
+    upload_bytes_max: z.int().describe('maximum size of an uploaded file'),
   })
   .meta({ id: 'Installation' });
 

@@ -65,7 +65,7 @@ export function jobOperationRoutes(operations: JobOperations): Route[] {
       method: 'POST',
       path: '/v1/admin/reap-stale-jobs',
       operationId: 'reapStaleJobs',
-      summary: 'Mark jobs of every organization as failed if they did no work for too long',
+      summary: 'Mark stuck jobs of every organization as failed',
       access: 'cron_or_platform_admin',
       errors: 'detail',
       reads: 'none',

@@ -31,7 +31,7 @@ const days = z.number().min(DAYS_MIN).max(DAYS_MAX);
 const CreateKeyBody = z.object({
   name,
   scopes,
-  auth_level: authLevel.describe('default: 5, or that of the creator or of the user if it is lower'),
+  auth_level: authLevel.describe('default: 5, or the level of the creator or of the user if that is lower'),
   user_id: userId.describe('id or email of the user to whom the key belongs'),
   expires_in_days: days.optional().describe('default: the key never expires'),
   limits: KeyLimits.optional().describe('default: only those of the plan'),
@@ -59,7 +59,9 @@ const KeyView = ApiKey.meta({ id: 'ApiKey' });
 const KeyWithUse = ApiKey.extend({
   used_this_month: perAxis.describe('texts or images that count against the quotas of the key, by axis'),
 }).meta({ id: 'ApiKeyWithUse' });
-const KeyWithSecret = ApiKey.extend({ key: z.string().describe('the key itself, which only this response has') }).meta({
+const KeyWithSecret = ApiKey.extend({
+  key: z.string().describe('the key itself; only this response contains it'),
+}).meta({
   id: 'CreatedApiKey',
 });
 
@@ -139,7 +141,7 @@ export function keyRoutes(context: KeysContext): Route[] {
       method: 'PATCH',
       path: '/v1/keys/:key',
       operationId: 'editKey',
-      summary: 'Change the name, the rights, the limits or the end of an API key; effective within a second',
+      summary: 'Change the name, the rights, the limits or the expiry of an API key; effective within a second',
       reads: 'json',
       refusesUnknownFields: true,
       bodyLimitBytes: SMALL_BODY_BYTES_MAX,
@@ -169,7 +171,7 @@ function endOfKeyRoutes(
       method: 'POST',
       path: '/v1/keys/:key/rotate',
       operationId: 'rotateKey',
-      summary: 'Replace an API key by a new one with the same rights and lifetime; only this response shows it',
+      summary: 'Replace an API key with a new one that has the same rights and lifetime; only this response shows it',
       reads: 'json',
       refusesUnknownFields: true,
       bodyLimitBytes: SMALL_BODY_BYTES_MAX,
@@ -189,7 +191,7 @@ function endOfKeyRoutes(
       method: 'DELETE',
       path: '/v1/keys/:key',
       operationId: 'revokeKey',
-      summary: 'Revoke an API key, which is refused within a second',
+      summary: 'Revoke an API key; requests with it are refused within a second',
       reads: 'none',
       params,
       responses: { 200: { description: 'Revoked', schema: z.object({ id: z.string(), revoked: z.literal(true) }) } },

@@ -9,7 +9,7 @@ export function meRoutes(sql: Sql): Route[] {
       method: 'GET',
       path: '/v1/me',
       operationId: 'getMe',
-      summary: 'Who the key or token stands for, and its rights',
+      summary: 'Identity and rights of the key or token',
       access: 'caller',
       errors: 'detail',
       reads: 'none',

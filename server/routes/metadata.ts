@@ -25,7 +25,7 @@ export function metadataRoutes(context: BulkEditContext): Route[] {
       method: 'GET',
       path: '/v1/metadata/reserved-keys',
       operationId: 'getReservedKeys',
-      summary: 'Keys that callers cannot use as metadata, keys that conditions can use, and the limits of metadata',
+      summary: 'Keys that metadata cannot use, keys that conditions can use, and the limits of metadata',
       access: 'caller',
       errors: 'detail',
       reads: 'none',

@@ -107,7 +107,7 @@ function discoveryRoutes(oauth: OAuth): Route[] {
       ...page,
       path: '/oauth/authorize',
       operationId: 'authorizeClient',
-      summary: 'Begin of an authorization by a person, which leads to the page of consent',
+      summary: 'Begin an authorization by a person; redirects to the consent page',
       // The page checks the parameters once somebody has signed in, and shows the faults.
       query: z.looseObject({}),
       responses: { 303: { description: 'To the console' } },
@@ -147,7 +147,7 @@ function endpointRoutes(oauth: OAuth): Route[] {
       operationId: 'revokeOAuthToken',
       summary: 'End the access that a token belongs to (RFC 7009)',
       body: RevocationForm,
-      responses: { 200: { description: 'Ended, or not known', schema: z.object({}) } },
+      responses: { 200: { description: 'Ended, or the token is unknown', schema: z.object({}) } },
       refusals: [401, 404, 429],
       async handle({ body, authorization }) {
         requireOffered(oauth);

@@ -9,7 +9,7 @@ import { SMALL_BODY_BYTES_MAX } from '../body/body-limits.ts';
 import { defineRoute, type Route, type RouteContext } from '../route.ts';
 import { requireOffered } from './oauth-clients.ts';
 
-const query = z.string().max(QUERY_CHARS_MAX).describe('query of the authorization request, as the browser has it');
+const query = z.string().max(QUERY_CHARS_MAX).describe('query string of the authorization request, unchanged');
 const ConsentBody = z.object({
   query,
   approve: z.boolean(),
@@ -67,7 +67,7 @@ function consentRoutes(oauth: OAuth, sessions: Sessions): Route[] {
       ...common,
       path: '/v1/oauth/consent',
       operationId: 'decideConsent',
-      summary: 'Give a client access, or refuse it',
+      summary: 'Grant or refuse a client access',
       refusesUnknownFields: true,
       body: ConsentBody,
       responses: {
@@ -98,7 +98,7 @@ function grantRoutes(oauth: OAuth): Route[] {
       method: 'GET',
       path: '/v1/oauth/grants',
       operationId: 'listGrants',
-      summary: `Access that the caller gave to clients, newest first; a manager of users sees that of everybody`,
+      summary: `Access that the caller gave to clients, newest first; with users:manage, that of everybody`,
       responses: {
         200: {
           description: `At most ${GRANT_ROWS_MAX}`,

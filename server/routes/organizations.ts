@@ -22,7 +22,7 @@ export function organizationRoutes(sql: Sql, access: Pick<Access, 'createOrganiz
       method: 'POST',
       path: '/v1/orgs',
       operationId: 'createOrganization',
-      summary: 'Create an organization, with a bucket that is named "default"',
+      summary: 'Create an organization with a bucket named "default"',
       reads: 'json',
       refusesUnknownFields: true,
       bodyLimitBytes: SMALL_BODY_BYTES_MAX,

@@ -13,7 +13,7 @@ export function overviewRoutes(sql: Sql, gauge: InstallationGauge, log: Pick<Sea
       method: 'GET',
       path: '/v1/overview',
       operationId: 'getOverview',
-      summary: 'Jobs, documents and what needs attention; with platform_admin also the load of the installation',
+      summary: 'Jobs, documents and problems; with platform_admin also the load of the installation',
       access: 'caller',
       errors: 'detail',
       reads: 'none',

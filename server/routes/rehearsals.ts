@@ -11,7 +11,7 @@ export function rehearsalRoutes(context: RehearsalContext): Route[] {
       path: '/v1/buckets/:bucket/rehearsals',
       operationId: 'rehearseSwitch',
       summary:
-        'Compare another model with the present one of a bucket on a sample of its chunks; the bucket stays as it is',
+        'Compare another model with the current model of a bucket on a sample of its chunks; the bucket does not change',
       access: 'buckets:manage',
       errors: 'detail',
       reads: 'json',

@@ -21,8 +21,8 @@ const SignIn = z.union([
 
 export const SessionView = z
   .object({
-    csrf_token: z.string().describe('to be sent in the header X-CSRF-Token with every request but GET'),
-    expires_at: z.iso.datetime().describe('the session ends then, or earlier if it is not used'),
+    csrf_token: z.string().describe('value to send in the header X-CSRF-Token of every request except GET'),
+    expires_at: z.iso.datetime().describe('latest end of the session; an unused session ends earlier'),
     idle_timeout_seconds: z.int(),
     me: CallerDescription,
   })
@@ -31,7 +31,7 @@ export const SessionView = z
 export const InvitationView = z
   .object({
     organization: z.string(),
-    email: z.string().describe('address of the user that the person would become'),
+    email: z.string().describe('address of the invited user'),
     invited_by: z.string(),
   })
   .meta({ id: 'Invitation' });
@@ -60,7 +60,8 @@ export function sessionRoutes(sql: Sql, { sessions, accounts }: Pick<Access, 'se
       method: 'POST',
       path: '/v1/sessions',
       operationId: 'createSession',
-      summary: 'Start the session of a browser: an API key, a user token, a password or a one-time link for a cookie',
+      summary:
+        'Start the session of a browser with an API key, a user token, a password or a one-time link; sets a cookie',
       access: 'public',
       signsIn: true,
       errors: 'detail',

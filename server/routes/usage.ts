@@ -13,8 +13,8 @@ const Moment = z
   .max(40)
   .meta({ anyOf: [{ format: 'date' }, { format: 'date-time' }] });
 const Period = z.object({
-  from: Moment.optional().describe('first moment, ISO 8601; the start of this month by default'),
-  to: Moment.optional().describe('first moment after the period, ISO 8601; the end of this month by default'),
+  from: Moment.optional().describe('start of the period, ISO 8601; default: start of this month'),
+  to: Moment.optional().describe('first moment after the period, ISO 8601; default: end of this month'),
 });
 
 type ListByBucket = (caller: Caller, period: z.output<typeof Period>, signal: AbortSignal) => Promise<UsageByBucket>;
@@ -51,7 +51,7 @@ export function usageRoutes({
       method: 'GET',
       path: '/v1/usage',
       operationId: 'listUsage',
-      summary: 'Usage of the organization, summed by day, axis and model as asked for',
+      summary: 'Usage of the organization, summed by the requested fields: day, axis and model',
       access: 'caller',
       errors: 'embedding',
       reads: 'none',
@@ -87,7 +87,7 @@ export function usageRoutes({
       method: 'GET',
       path: '/v1/usage/summary',
       operationId: 'getUsageSummary',
-      summary: 'Usage of the organization by axis, model and day, and the rest of its quotas',
+      summary: 'Usage of the organization by axis, model and day, and its remaining quotas',
       access: 'caller',
       errors: 'embedding',
       reads: 'none',

@@ -18,11 +18,11 @@ const { authLevel: changedLevel, ...changes } = UserChanges.shape;
 
 const CreateUserBody = z.object({
   ...newUser,
-  auth_level: newLevel.describe('default: that of the role'),
+  auth_level: newLevel.describe('default: the level of the role'),
 });
 const EditUserBody = z.object({
   ...changes,
-  auth_level: changedLevel.describe('with a new role, default: that of the role'),
+  auth_level: changedLevel.describe('default if the role changes: the level of the new role'),
 });
 const UserView = User.meta({ id: 'User' });
 const LinkView = z
@@ -108,7 +108,8 @@ function credentialRoutes(sql: Sql, invitations: Invitations, accounts: Accounts
       method: 'POST',
       path: '/v1/users/:user/invitation',
       operationId: 'inviteUser',
-      summary: 'Make a link by which a person becomes this user, with a password or an identity at the OIDC issuer',
+      summary:
+        'Create an invitation link, with which a person signs in as this user, by password or at the OIDC issuer',
       reads: 'none',
       params,
       repliesSecret: true,
@@ -123,7 +124,7 @@ function credentialRoutes(sql: Sql, invitations: Invitations, accounts: Accounts
       method: 'POST',
       path: '/v1/users/:user/password-reset',
       operationId: 'resetPassword',
-      summary: 'Make a link by which a person sets a new password; nothing changes until it is used',
+      summary: 'Create a link to set a new password; nothing changes until the link is used',
       reads: 'none',
       params,
       repliesSecret: true,
@@ -138,7 +139,7 @@ function credentialRoutes(sql: Sql, invitations: Invitations, accounts: Accounts
       method: 'POST',
       path: '/v1/users/:user/revoke-tokens',
       operationId: 'revokeUserTokens',
-      summary: 'Revoke all tokens and sessions of a person, within a second; keys stay as they are',
+      summary: 'Revoke all tokens and sessions of a person within a second; keys stay valid',
       reads: 'none',
       params,
       responses: { 200: { description: 'The user', schema: UserView } },

@@ -10,8 +10,8 @@ const Vendor = z
   .object({
     name: z.string().describe('prefix of the ids of its models'),
     protocol: z.string().nullable().describe('wire protocol of its API; null if it is not set up and has no usual one'),
-    is_set_up: z.boolean().describe('the setting providers has it, or an operator added it'),
-    is_added: z.boolean().describe('an operator added it by POST /v1/vendors; service.yaml does not have it'),
+    is_set_up: z.boolean().describe('true: it is in the setting providers, or an operator added it'),
+    is_added: z.boolean().describe('true: an operator added it with POST /v1/vendors; it is not in service.yaml'),
     models: z.array(z.object({ id: z.string(), price_per_million: z.number().describe('0 if unset') })),
   })
   .meta({ id: 'Vendor' });
@@ -61,7 +61,7 @@ export function vendorRoutes(
       method: 'POST',
       path: '/v1/vendors',
       operationId: 'addVendor',
-      summary: 'Add a vendor after a test call to it. Every process uses it within seconds; its key is encrypted',
+      summary: 'Add a vendor after a test call. Every process uses it within seconds; its key is encrypted',
       reads: 'json',
       refusesUnknownFields: true,
       bodyLimitBytes: SMALL_BODY_BYTES_MAX,
@@ -78,7 +78,7 @@ export function vendorRoutes(
       method: 'POST',
       path: '/v1/vendors/:vendor/models',
       operationId: 'addVendorModel',
-      summary: 'Add a model to a vendor that was added, after a test call to it',
+      summary: 'Add a model to an added vendor after a test call',
       reads: 'json',
       refusesUnknownFields: true,
       bodyLimitBytes: SMALL_BODY_BYTES_MAX,
@@ -96,7 +96,7 @@ export function vendorRoutes(
       method: 'DELETE',
       path: '/v1/vendors/:vendor',
       operationId: 'removeVendor',
-      summary: 'Remove a vendor that was added, with its key, unless a bucket or the alias uses one of its models',
+      summary: 'Remove an added vendor with its key, unless a bucket or the alias uses one of its models',
       reads: 'none',
       params: z.object({ vendor: z.string().min(1) }),
       responses: { 200: { description: 'Removed', schema: Removed } },

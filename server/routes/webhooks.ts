@@ -74,7 +74,7 @@ function changeRoutes(webhooks: Webhooks): Route[] {
       method: 'POST',
       path: '/v1/webhooks',
       operationId: 'createWebhook',
-      summary: 'Have events of the organization posted to an address',
+      summary: 'Create a webhook, which posts events of the organization to an address',
       idempotent: true,
       repliesSecret: true,
       body: NewWebhook,

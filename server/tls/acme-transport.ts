@@ -64,7 +64,7 @@ async function sendWithin(calls: Calls, config: Parameters<Adapter>[0], signal: 
   let bytes = 0;
   for await (const chunk of reply.body as AsyncIterable<Buffer>) {
     bytes += chunk.length;
-    if (bytes > REPLY_BYTES_MAX) throw dependencyDown('acme', 'the authority sent more than a reply can have', null);
+    if (bytes > REPLY_BYTES_MAX) throw dependencyDown('acme', 'the response of the authority is too large', null);
     chunks.push(chunk);
   }
   if (reply.statusCode === 429 || reply.statusCode === 503) {

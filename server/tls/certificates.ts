@@ -30,7 +30,8 @@ export function expiryOf({ chain }: Identity): number {
 export function faultOf({ chain, key }: Identity, domain: string | null): string | null {
   try {
     const certificate = new X509Certificate(chain);
-    if (!certificate.checkPrivateKey(createPrivateKey(key.reveal()))) return 'the key is not that of the certificate';
+    if (!certificate.checkPrivateKey(createPrivateKey(key.reveal())))
+      return 'the key does not belong to the certificate';
     if (domain !== null && certificate.checkHost(domain) === undefined) return `it is not for ${domain}`;
     createSecureContext({ cert: chain, key: key.reveal() });
     return null;

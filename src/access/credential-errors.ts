@@ -16,7 +16,7 @@ export function invalidCredentials(): AppError {
   return new AppError({
     code: 'invalid_credentials',
     status: 401,
-    message: 'this API key or token is not accepted; check that it was copied whole, or ask for a new one',
+    message: 'this API key or token is not valid; check that you copied all of it, or ask for a new one',
   });
 }
 
@@ -29,7 +29,7 @@ export function organizationElsewhere(): AppError {
     code: 'organization_elsewhere',
     status: 503,
     message:
-      'this installation does not serve the organization: it is moving, or has moved, to another one; send the request again, to the address of that installation if it has another',
+      'this installation does not serve the organization, which is moving or has moved to another installation; send the request again, to the address of that installation if it differs',
     retryable: true,
     retryAfterSeconds: 1,
   });
@@ -40,7 +40,7 @@ export function wrongPassword(): AppError {
   return new AppError({
     code: 'invalid_credentials',
     status: 401,
-    message: 'this email address and password are not accepted; check both, or ask an administrator for a reset link',
+    message: 'the email address or the password is wrong; check both, or ask an administrator for a reset link',
   });
 }
 

@@ -12,10 +12,8 @@ export const CallerDescription = z
     org: z.object({ id: z.string(), name: z.string(), plan: z.enum(PLANS) }),
     kind: z
       .enum(['key', 'user', 'operator', 'client'])
-      .describe(
-        '`operator`: the person at the command line, in a browser; `client`: an application by an access token',
-      ),
-    key: z.object({ id: z.string(), name: z.string() }).optional().describe('of an API key'),
+      .describe('`operator`: a browser session from the command line; `client`: an application with an access token'),
+    key: z.object({ id: z.string(), name: z.string() }).optional().describe('present for an API key'),
     grant: z
       .object({
         id: z.string(),
@@ -25,7 +23,7 @@ export const CallerDescription = z
         tool_server: z.string().describe('audience of the token'),
       })
       .optional()
-      .describe('of an access token'),
+      .describe('present for an access token'),
     user: z
       .object({
         id: z.string(),
@@ -34,12 +32,12 @@ export const CallerDescription = z
         department: z.string().nullable(),
       })
       .optional()
-      .describe('of a user token, or of a key that belongs to a user'),
+      .describe('present for a user token, and for a key that belongs to a user'),
     user_id: z.string().nullable(),
     groups: z.array(z.string()).describe('names of the groups of the user or the key'),
     scopes: z.array(z.enum(SCOPES)),
-    auth_level: z.int().describe('highest privacy level of documents that are visible'),
-    limits: KeyLimits.optional().describe('of a key that has limits besides those of the plan'),
+    auth_level: z.int().describe('highest privacy level of documents that the caller can see'),
+    limits: KeyLimits.optional().describe('present for a key that has limits in addition to those of the plan'),
   })
   .meta({ id: 'Caller' });
 export type CallerDescription = z.output<typeof CallerDescription>;

@@ -32,7 +32,7 @@ function tooMany(): AppError {
   return new AppError({
     code: 'too_many_failed_logins',
     status: 429,
-    message: 'too many requests with credentials that are not accepted; wait a minute, and check the key or token',
+    message: 'too many requests with invalid credentials; wait a minute, and check the key or token',
     retryable: true,
     retryAfterSeconds: 60,
   });

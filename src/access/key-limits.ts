@@ -7,20 +7,20 @@ const LISTED_MAX = 100;
 /** Limits of one key, besides those of the plan of its organization. An absent one does not limit. */
 export const KeyLimits = z
   .strictObject({
-    quotas: perAxis.optional().describe('texts or images a calendar month, by axis'),
-    requests_per_minute: perRateAxis.optional().describe('requests a minute, by axis'),
+    quotas: perAxis.optional().describe('maximum number of texts or images per calendar month, by axis'),
+    requests_per_minute: perRateAxis.optional().describe('maximum number of requests per minute, by axis'),
     models: z
       .array(z.string().min(1).max(200))
       .min(1)
       .max(LISTED_MAX)
       .optional()
-      .describe('the only models that requests may use, by name or by the routing; a fallback may replace them'),
+      .describe('models that requests may use, by name or through the routing; a fallback may replace them'),
     buckets: z
       .array(z.string().min(1).max(200))
       .min(1)
       .max(LISTED_MAX)
       .optional()
-      .describe('the only buckets that exist for the key'),
+      .describe('buckets that the key may use; other buckets do not exist for it'),
   })
   .meta({ id: 'KeyLimits' });
 export type KeyLimits = Readonly<z.output<typeof KeyLimits>>;

@@ -28,7 +28,7 @@ export function secretKeyMissing(file: string): AppError {
   return new AppError({
     code: 'secret_key_missing',
     status: 500,
-    message: `the database was set up with a secret key that is not here: copy it to ${file}, set SERVICE_SECRET_KEY to it, or use the data directory that contains it (--data-dir)`,
+    message: `the database was set up with a secret key that is missing here; copy it to ${file}, set SERVICE_SECRET_KEY to it, or use the data directory that contains it (--data-dir)`,
   });
 }
 

@@ -50,7 +50,7 @@ export async function createUser(sql: Sql, by: Caller, input: NewUser): Promise<
 function requireOperator(by: Caller): void {
   if (hasScope(by, 'platform_admin')) return;
   const message =
-    'oidc: only the operator connects an identity of the identity provider; leave it out, and invite the user instead';
+    'oidc: only the operator can set an identity of the identity provider; leave it out, and invite the user';
   throw forbidden(message, 'identity_by_operator');
 }
 

@@ -5,7 +5,7 @@ import type { AnswerStart } from './schema.ts';
 export function answersNotSet(): AppError {
   const example = '{protocol: openai, base_url: https://api.openai.com/v1, model: NAME}';
   return conflict(
-    `no chat model is set, so questions are not answered; the operator adds to service.yaml: answers: ${example}`,
+    `no chat model is configured; ask the operator to add one to service.yaml: answers: ${example}`,
     'answers_not_set',
   );
 }

@@ -6,21 +6,21 @@ const PROMPT_CHARS_MAX = 8_000;
 
 /** Settings of an assistant. */
 export const AssistantDefinition = z.object({
-  buckets: z.array(BucketRef).min(1).max(20).describe('ids or names of the buckets that it searches'),
-  filter: Filter.optional().describe('conditions on the metadata of documents, besides those of a question'),
+  buckets: z.array(BucketRef).min(1).max(20).describe('ids or names of the buckets to search'),
+  filter: Filter.optional().describe('conditions on the metadata of documents, in addition to those of a request'),
   prompt: z
     .string()
     .trim()
     .min(1)
     .max(PROMPT_CHARS_MAX)
     .optional()
-    .describe('instructions that are added to its rules'),
+    .describe('instructions for the model, in addition to the built-in rules'),
   language: z
     .string()
     .regex(/^[a-z]{2}$/, 'must be a code of ISO 639-1, such as en or ko')
     .optional()
-    .describe('language of its answers; by default that of the question'),
-  top_k: z.int().min(1).max(50).optional().describe('passages to answer from, at most'),
+    .describe('language of the answers; default: that of the question'),
+  top_k: z.int().min(1).max(50).optional().describe('maximum number of passages to answer from'),
 });
 
 /** Body of `POST /v1/assistants`. */
@@ -28,7 +28,7 @@ export const AssistantRequest = AssistantDefinition.extend({
   name: z
     .string()
     .regex(/^[a-z0-9][a-z0-9._-]{0,63}$/, 'must be lower-case letters, digits, ".", "_" and "-"')
-    .describe('name, which requests use as the model assistant/NAME'),
+    .describe('name; chat requests name the assistant as the model assistant/NAME'),
 });
 export type AssistantRequest = z.output<typeof AssistantRequest>;
 

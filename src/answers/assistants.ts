@@ -20,7 +20,8 @@ export async function createAssistant(sql: Sql, caller: Caller, request: Assista
   };
   return inTransaction(sql, async (tx) => {
     const made = await insertAssistant(tx, caller.orgId, { id: newId('asst'), name, definition });
-    if (made === null) throw conflict(`an assistant is named "${name}"; choose another name`, 'assistant_exists');
+    if (made === null)
+      throw conflict(`an assistant named "${name}" already exists; choose another name`, 'assistant_exists');
     await checkRowLimit(tx, caller.orgId, 'assistants');
     return made;
   });

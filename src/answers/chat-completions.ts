@@ -14,7 +14,7 @@ const Message = z.object({
   content: z
     .union([z.string().max(CONTENT_CHARS_MAX), z.array(TextPart).max(100)])
     .nullish()
-    .describe('text, or parts of which the texts are read'),
+    .describe('text, or a list of parts; only parts of the type text are read'),
 });
 type Message = z.output<typeof Message>;
 
@@ -27,7 +27,7 @@ export const ChatCompletionRequest = z.object({
   messages: z.array(Message).min(1).max(MESSAGES_MAX).describe('the last message of the user is the question'),
   stream: z.boolean().nullish(),
   stream_options: z.object({ include_usage: z.boolean().nullish() }).nullish(),
-  n: z.int().min(1).max(1).nullish().describe('only one answer is given'),
+  n: z.int().min(1).max(1).nullish().describe('only 1 is supported'),
   tools: z.array(z.unknown()).max(0, 'tools are not supported; leave them out').nullish(),
 });
 export type ChatCompletionRequest = z.output<typeof ChatCompletionRequest>;

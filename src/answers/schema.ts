@@ -34,9 +34,13 @@ export const AnswerRequest = z
       .array(HistoryMessage)
       .max(HISTORY_MAX)
       .default([])
-      .describe('earlier messages of the conversation, the oldest first; the question is rewritten with them'),
+      .describe(
+        'earlier messages of the conversation, the oldest first; the service uses them to rewrite the question',
+      ),
     filter: Filter.optional().describe('conditions on the metadata of documents'),
-    top_k: TopK.optional().describe('passages to answer from, at most; by default 10, or those of the assistant'),
+    top_k: TopK.optional().describe(
+      'maximum number of passages to answer from; default: 10, or the value of the assistant',
+    ),
     style: AnswerStyle.default('normal').describe('length of the answer'),
     stream: z.boolean().default(false).describe('send the answer as server-sent events while it is written'),
   })
@@ -48,7 +52,7 @@ export type AnswerRequest = z.output<typeof AnswerRequest>;
 
 export const AnswerPassage = z
   .object({
-    number: z.int().describe('number that citations name, from 1'),
+    number: z.int().describe('number of the passage in citations, from 1'),
     chunk_id: z.string(),
     document_id: z.string(),
     bucket_id: z.string(),
@@ -74,11 +78,11 @@ export const Answer = z
     created_at: z.iso.datetime(),
     status: AnswerStatus,
     query: z.string(),
-    searched: z.string().describe('question that was searched; with history, the rewritten one'),
+    searched: z.string().describe('question used for the search; with history, the rewritten one'),
     answer: z.string().describe('text with citations such as [1]'),
     sentences: z.array(
       z.object({
-        text: z.string().describe('without citations'),
+        text: z.string().describe('sentence without its citations'),
         start: z.int().describe('position in the answer, in UTF-16 units'),
         end: z.int(),
         citations: z.array(z.int()).describe('numbers of the passages that the sentence cites'),
@@ -87,7 +91,9 @@ export const Answer = z
     passages: z.array(AnswerPassage).describe('passages that the model read, the most relevant first'),
     relevance: Relevance,
     relevance_score: RelevanceScore,
-    dropped_citations: z.int().describe('citations of passages that were not sent, which were removed'),
+    dropped_citations: z
+      .int()
+      .describe('number of removed citations, because they named passages that the model did not receive'),
     model: z.string(),
     usage: z.object({
       input_tokens: z.int().describe('tokens that the model read; an estimate if its vendor reports none'),
@@ -95,7 +101,10 @@ export const Answer = z
     }),
     warnings: z.array(z.string()),
     search_id: z.string().optional().describe('id of its search, if the search log keeps queries'),
-    kept_until: z.iso.datetime().nullable().describe('time until which it can be read again and rated; null: not kept'),
+    kept_until: z.iso
+      .datetime()
+      .nullable()
+      .describe('time until which the answer can be read again and rated; null: it is not kept'),
   })
   .meta({ id: 'Answer' });
 export type Answer = z.output<typeof Answer>;
@@ -103,7 +112,7 @@ export type Answer = z.output<typeof Answer>;
 /** Body of `PUT /v1/answers/{answer}/rating`. */
 export const RatingRequest = z.object({
   rating: z.enum(['up', 'down']),
-  reason: z.string().trim().max(1_000).optional().describe('words of the person who asked'),
+  reason: z.string().trim().max(1_000).optional().describe('comment of the person who asked'),
 });
 export type RatingRequest = z.output<typeof RatingRequest>;
 

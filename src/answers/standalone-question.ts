@@ -39,7 +39,7 @@ export async function standaloneQuestion(
     for await (const part of tally.count(task, model.ask(task, signal))) if (part.kind === 'text') text += part.text;
   } catch (error) {
     if (signal.aborted || !(error instanceof AppError)) throw error;
-    return { searched: question, warnings: ['the question could not be rewritten; it was searched as it is'] };
+    return { searched: question, warnings: ['the question could not be rewritten, so the search used it unchanged'] };
   }
   const line = text.trim().split('\n', 1)[0]?.slice(0, QUESTION_CHARS_MAX).trim() ?? '';
   return { searched: line === '' ? question : line, warnings: [] };

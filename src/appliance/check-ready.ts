@@ -106,7 +106,8 @@ async function examineParts(parts: Parts, truncated: number): Promise<Readiness>
   // The primary answers instead.
   if (reads.replica !== null) checks['replica'] = reads.replica.state;
   // The other buckets work.
-  if (truncated > 0) checks['index_files'] = 'some are truncated; "service doctor" names their buckets';
+  if (truncated > 0)
+    checks['index_files'] = 'some index files are truncated; run "service doctor" to see their buckets';
   const isDegraded = Object.values(checks).some((state) => state !== 'ok');
   return { status: isDegraded ? 'degraded' : 'ok', checks, latency_ms };
 }

@@ -88,7 +88,7 @@ function reply(res: ServerResponse, status: number, type: string, body: string):
 function listen(server: Server, { host, port }: { host: string; port: number }): Promise<void> {
   return new Promise((resolve, reject) => {
     const onError = (cause: Error) => {
-      const message = `the port for metrics, ${host}:${port}, cannot be listened on (${cause.message}); give each process on this machine its own by SERVICE_METRICS_PORT, or leave out the setting metrics.port`;
+      const message = `the port for metrics, ${host}:${port}, cannot be listened on (${cause.message}); give each process on this machine its own port with SERVICE_METRICS_PORT, or remove the setting metrics.port`;
       reject(new AppError({ code: 'metrics_port_unusable', status: 500, message, cause }));
     };
     server.once('error', onError);

@@ -162,7 +162,7 @@ function changing(key: string): AppError {
   return new AppError({
     code: 'backup_source_changing',
     status: 503,
-    message: `the file ${key} was replaced again and again while it was read; make the backup again`,
+    message: `the file ${key} was replaced repeatedly while it was being read; make the backup again`,
     retryable: true,
   });
 }

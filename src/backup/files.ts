@@ -127,7 +127,7 @@ export async function checkFile(objects: Objects, file: StoredFile, signal: Abor
     return `${file.key} has ${found.sizeBytes} bytes, and ${file.size_bytes} were written`;
   }
   const { sha256 } = await hashStream(objects.stream(file.key, { signal }));
-  return sha256 === file.sha256 ? null : `${file.key} is not as it was written (its SHA-256 differs)`;
+  return sha256 === file.sha256 ? null : `${file.key} was changed after it was written (its SHA-256 differs)`;
 }
 
 /** Position in a sorted sequence, for looking up keys in ascending order. */

@@ -74,7 +74,9 @@ export async function readManifest({ objects }: BackupTarget, id: string): Promi
     throw error;
   });
   if (expected !== `${sha256Of(bytes)}\n`) {
-    throw damaged(id, [`${manifestKey(id)} or ${completeKey(id)} is not as it was written (their SHA-256 differ)`]);
+    throw damaged(id, [
+      `${manifestKey(id)} or ${completeKey(id)} was changed after it was written (their SHA-256 values differ)`,
+    ]);
   }
   const tree: unknown = JSON.parse(bytes.toString('utf8'));
   const format = (tree as { format?: unknown }).format;

@@ -44,7 +44,7 @@ export async function checkRestorable(
   const { secretKeyCheck, keyFile, force, signal } = options;
   requireKnownMigrations(await listMigrations(migrations), manifest);
   if (secretKeyCheck !== manifest.secret_key_check) {
-    const found = secretKeyCheck === null ? 'there is no secret key here' : 'the secret key here is another one';
+    const found = secretKeyCheck === null ? 'there is none here' : 'the secret key here is a different one';
     throw conflict(
       `the backup needs the secret key of the installation that was backed up, and ${found}; copy its secret.key to ${keyFile}, or set SERVICE_SECRET_KEY to it`,
       'secret_key_mismatch',

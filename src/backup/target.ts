@@ -90,5 +90,5 @@ function refuseOwnStorage({ dataDir, objects }: TargetConfig, location: BackupLo
     throw invalidRequest(`${name} is inside of the data directory ${dataDir}; choose a folder outside of it`, 'to');
   }
   if (objects === null || objects.bucket !== location.bucket || objects.prefix !== location.prefix) return;
-  throw invalidRequest(`${name} is where the installation keeps its own files; choose another prefix or bucket`, 'to');
+  throw invalidRequest(`the installation keeps its own files in ${name}; choose another prefix or bucket`, 'to');
 }

@@ -51,7 +51,9 @@ export async function verifyBackup(
   if (faults.length > 0) throw damaged(id, faults);
   const missing = await countMissing(target, manifest, signal);
   if (missing !== manifest.missing_objects) {
-    throw damaged(id, [`rows refer to ${missing} files that are not in it, and not to ${manifest.missing_objects}`]);
+    throw damaged(id, [
+      `rows refer to ${missing} files that it lacks, but the manifest expects ${manifest.missing_objects}`,
+    ]);
   }
   return { manifest, report: reportOf(target, manifest) };
 }
@@ -133,7 +135,7 @@ async function checkContent(
   const { sha256 } = await hashStream(objects.stream(key, { signal }));
   if (sha256 === entry.sha256) return null;
   if (removesDamaged) await objects.delete(key, { signal });
-  return `the content of ${entry.key} is not as it was written (${key})`;
+  return `the content of ${entry.key} was changed after it was written (${key})`;
 }
 
 async function countMissing({ objects }: BackupTarget, manifest: Manifest, signal: AbortSignal): Promise<number> {

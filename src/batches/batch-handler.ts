@@ -175,7 +175,7 @@ async function whyUnfinished(
     const message = 'the batch was cancelled before this request was run';
     return { status: 'cancelled', notRun: { code: 'batch_cancelled', message } };
   }
-  const message = 'this request was not run before the completion window was over';
+  const message = 'the completion window ended before this request ran';
   return { status: 'expired', notRun: { code: 'batch_expired', message } };
 }
 

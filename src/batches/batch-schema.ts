@@ -84,7 +84,7 @@ export const BatchView = z
 export type BatchView = z.output<typeof BatchView>;
 
 export const ListBatchesQuery = z.object({
-  after: z.string().max(128).optional().describe('id of the last batch of the page before'),
+  after: z.string().max(128).optional().describe('id of the last batch of the previous page'),
   limit: textInteger(z.int().min(1).max(PAGE_BATCHES_MAX).default(20)),
 });
 export type ListBatchesQuery = z.output<typeof ListBatchesQuery>;

@@ -24,7 +24,7 @@ export async function cancelBulkJob(sql: Sql, caller: Caller, jobId: string): Pr
   }
   await sql.begin(async (tx) => {
     if (!(await cancelQueued(tx, caller.orgId, jobId))) {
-      throw conflict('a worker has just started the job; it is no longer queued', 'job_started');
+      throw conflict('a worker has just started the job, so it can no longer be cancelled', 'job_started');
     }
     await settleBulkUsage(tx, jobId);
   });

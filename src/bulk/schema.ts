@@ -48,7 +48,10 @@ export const BulkReply = z
     id: z.string(),
     status: z.literal('queued'),
     model: z.string(),
-    usage: z.object({ tokens: z.int().describe('of all texts, counted at submit'), count: z.int() }),
+    usage: z.object({
+      tokens: z.int().describe('tokens of all texts, counted when the job was submitted'),
+      count: z.int(),
+    }),
     chunk_size: z.int(),
   })
   .meta({ id: 'SubmittedBulkJob' });
@@ -63,7 +66,7 @@ export const BulkJobView = z
     metadata: z.object({
       mode: z.literal(EMBED_BULK),
       model: z.string(),
-      dimensions: z.int().nullable().describe('as asked for'),
+      dimensions: z.int().nullable().describe('requested number of dimensions; null: not specified'),
       task_type: TaskType.nullable(),
       input_count: z.int(),
       chunk_size: z.int(),

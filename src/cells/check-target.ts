@@ -42,7 +42,7 @@ async function requireSameVersion(sql: Sql, { needs, service_version: theirs }: 
   if (mine === needs.schema_version) return;
   const newer = mine < needs.schema_version ? 'this installation' : 'the source';
   throw conflict(
-    `the export was made by release ${theirs} with migration ${needs.schema_version}, and the newest migration here is ${mine}; upgrade ${newer} to the release of the other one, and export again if that is the source`,
+    `the export was made by release ${theirs} with migration ${needs.schema_version}, but the newest migration here is ${mine}; upgrade ${newer} to the release of the other one, and if you upgrade the source, export again`,
     'export_other_version',
   );
 }

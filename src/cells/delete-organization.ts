@@ -35,7 +35,7 @@ export async function deleteOrganization(
       }
       if ((await findFirstOrganization(tx)) === id) {
         throw conflict(
-          `${name} is the organization of the first start, whose id is that of the installation; it cannot be deleted`,
+          `${name} is the first organization of the installation and cannot be deleted`,
           'first_organization',
         );
       }

@@ -83,7 +83,7 @@ export async function waitForTransactions(direct: Sql, signal: AbortSignal): Pro
         code: 'organization_busy',
         status: 503,
         message:
-          'transactions that began before the export do not end; find them in pg_stat_activity, and run the command again, which continues',
+          'transactions that began before the export do not end; end them (see pg_stat_activity), and run the command again to continue',
         retryable: true,
       });
     }

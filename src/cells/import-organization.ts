@@ -201,7 +201,7 @@ class ImportRun {
   /** Return the local key of a file, with renumbered generations. @throws AppError `export_damaged` (409) */
   #arrivingKey(key: string, generationOffset: number): string {
     const isOwn = prefixesOf(this.#manifest.organization.id).some((prefix) => key.startsWith(prefix));
-    if (!isOwn) throw damaged(this.#options.place, [`${key} is no file of the organization`]);
+    if (!isOwn) throw damaged(this.#options.place, [`${key} is not a file of the organization`]);
     return key.replace(/\/chunks-(\d+)$/, (_, id) => `/chunks-${Number(id) + generationOffset}`);
   }
 
@@ -314,7 +314,7 @@ function taken(cause: unknown): AppError {
   return new AppError({
     code: 'organization_exists',
     status: 409,
-    message: `another organization of this installation has what only one can have (${name} of ${table}), such as a person of the same identity provider; remove it here or at the source, and export again`,
+    message: `another organization of this installation already has a value that must be unique (${name} of ${table}), such as a person of the same identity provider; remove it here or at the source, and export again`,
     cause,
   });
 }

@@ -132,7 +132,7 @@ function parse<S extends z.ZodType>(schema: S, bytes: Buffer, place: BackupTarge
   }
   const parsed = schema.safeParse(tree);
   if (parsed.success) return parsed.data;
-  throw damaged(place, [`${name} is not as an export writes it`]);
+  throw damaged(place, [`${name} does not have the format of an export`]);
 }
 
 const FAULTS_SHOWN_MAX = 20;

@@ -44,7 +44,7 @@ async function release(context: MoveContext, orgId: string, options: MoveOptions
   const manifest = await readManifest(place, key);
   if ((state !== 'moving' && state !== 'moved') || manifest.move_id !== moveId) {
     throw conflict(
-      `the export in ${place.name} is not the present one of ${name}; run "service orgs export ${name}" with this place first`,
+      `the export in ${place.name} is not the current one of ${name}; first run "service orgs export ${name}" with this place`,
       'organization_not_exported',
     );
   }

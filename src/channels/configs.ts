@@ -88,7 +88,7 @@ export async function createChannel(
   const others = botId === null ? [] : await selectConfigsOfBot(sql, { botId, configId: null }, CANDIDATES_MAX + 1);
   if (others.length > CANDIDATES_MAX) {
     const path = `/v1/channels/messenger/${id}/webhook`;
-    warnings.push(`other organizations have the bot_id "${botId}", too: have the messenger call ${path}`);
+    warnings.push(`other organizations also use the bot_id "${botId}"; set the address in the messenger to ${path}`);
   }
   return { channel: { id, name, provider, ...(path === undefined ? {} : { webhook_path: path }) }, warnings };
 }

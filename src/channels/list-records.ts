@@ -15,8 +15,10 @@ export const DeliveryView = z
     status: z.enum(['answered', 'in_progress', 'abandoned']),
     outcome: DeliveryOutcome.nullable().describe('null if there is no reply'),
     duration_ms: z.number().nullable().describe('time until the reply; null if there is none'),
-    later_status: LaterStatus.nullable().describe('state of a reply that is sent by a call to the platform, or null'),
-    later_reason: z.string().nullable().describe('cause of the last failure to send it'),
+    later_status: LaterStatus.nullable().describe(
+      'state of a reply that the service sends to the platform afterwards; null if there is none',
+    ),
+    later_reason: z.string().nullable().describe('reason for the last failure to send that reply'),
     texts: z.array(z.string()).describe('reply, kept for ten minutes; otherwise empty'),
   })
   .meta({ id: 'ChannelDelivery' });

@@ -99,7 +99,7 @@ function requireArguments({ variables }: Template, args: Readonly<Record<string,
 
 function requireNoResend({ resend, resend_text, resend_title }: SendRequest): void {
   if (resend === undefined && resend_text === undefined && resend_title === undefined) return;
-  const message = `resend: is for the providers ${[...SENDERS.keys()].join(', ')} only; leave it out`;
+  const message = `resend: works only with the providers ${[...SENDERS.keys()].join(', ')}; leave it out`;
   throw invalidRequest(message, 'resend', 'resend_invalid');
 }
 

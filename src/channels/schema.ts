@@ -87,7 +87,7 @@ export const CreatedChannel = z.object({
   webhook_path: z
     .string()
     .optional()
-    .describe('path to register at the platform; it may hold a secret, and only this response has it'),
+    .describe('path to register with the platform; it may contain a secret, and only this response shows it'),
 });
 export type CreatedChannel = z.output<typeof CreatedChannel>;
 
@@ -148,8 +148,16 @@ const ARGUMENTS_MAX = 64;
 
 /** Fallback text message that an Alimtalk vendor sends if KakaoTalk doesn't deliver the notification. */
 export const ResendOptions = z.object({
-  resend: z.boolean().optional().describe('send a text message instead if needed; the default is in the configuration'),
-  resend_text: z.string().min(1).max(2000).optional().describe('text of it; the default is that of the notification'),
+  resend: z
+    .boolean()
+    .optional()
+    .describe('send a text message if KakaoTalk does not deliver; default: as the configuration says'),
+  resend_text: z
+    .string()
+    .min(1)
+    .max(2000)
+    .optional()
+    .describe('content of the text message; default: the text of the notification'),
   resend_title: z
     .string()
     .min(1)
@@ -187,7 +195,7 @@ export const DryRun = z.object({
   status: z.literal('dry_run'),
   result: z.object({
     provider: z.string(),
-    phone: z.string().describe('number in the form that the vendor gets'),
+    phone: z.string().describe('phone number as sent to the vendor'),
     text: z.string().nullable().describe('text with its variables replaced; null if the provider lists no templates'),
     resend: z.object({ type: z.enum(['SMS', 'LMS']), from: z.string(), text: z.string() }).nullable(),
   }),
@@ -204,9 +212,9 @@ export const NotificationRecord = z.object({
   via: z.enum(['provider', 'outbox']),
   status: z
     .enum(['queued', 'sending', 'accepted', 'delivered', 'failed'])
-    .describe('queued: waits to be sent again; accepted: by the provider; delivered: to the person'),
-  reason: z.string().nullable().describe('cause of a failure or of the wait, in the words of the vendor'),
-  uncertain: z.boolean().describe('true if the provider may have sent a notification that failed or waits'),
+    .describe('queued: will be sent again; accepted: the provider accepted it; delivered: the person received it'),
+  reason: z.string().nullable().describe('reason for a failure or for the wait, in the words of the vendor'),
+  uncertain: z.boolean().describe('true: the provider may have sent the notification although it is queued or failed'),
   message_id: z.string().nullable(),
   phone: z.string(),
   template_code: z.string(),

@@ -64,7 +64,7 @@ async function dryRun(
     return { status: 'dry_run', result: { provider, phone, text: rendered?.text ?? null, resend } };
   } catch (error) {
     if (!(error instanceof NotAccepted)) throw error;
-    const message = `the messaging provider does not answer the question for the template (${error.reason})`;
+    const message = `the messaging provider did not return the template (${error.reason})`;
     throw new AppError({ code: 'notification_not_accepted', status: 502, message, cause: error });
   }
 }

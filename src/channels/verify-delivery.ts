@@ -132,7 +132,7 @@ export function readHeaders(
   }
   // Compare whole seconds, so that the window extends equally before and after this server's time.
   if (Math.abs(Number(timestamp) - Math.floor(nowMs / 1000)) > WINDOW_SECONDS) {
-    const message = `X-Messenger-Timestamp is more than ${WINDOW_SECONDS} seconds from the time of this server`;
+    const message = `X-Messenger-Timestamp differs from the time of this server by more than ${WINDOW_SECONDS} seconds`;
     throw refusal('timestamp_stale', message);
   }
   return { timestamp, signature };

@@ -28,7 +28,7 @@ export async function adoptModel(
   if (spec.kind !== 'embedding' || options.primary === false) return NOTHING;
   if (options.primary !== true) {
     if (!(await isFirst(appliance, operator))) return NOTHING;
-    const question = `Make ${spec.name} the primary model of organization ${options.org}, and embed its buckets by it?`;
+    const question = `Make ${spec.name} the primary model of organization ${options.org}, and embed its buckets with it?`;
     if (!options.yes && !canAsk()) {
       note(
         `${spec.name} is installed; use it with: service routing set ${spec.name}, then service index reembed --bucket B`,
@@ -73,7 +73,7 @@ export async function chooseFallback(
   if (fallback === null || mode === 'single') return { ...none, text: null };
   if (fallback === model) return { ...none, text: `there is no fallback now, since ${model} was the fallback` };
   if (backends.areComparable([model, fallback])) return { fallback, mode, text: `${fallback} stays the fallback` };
-  const text = `the fallback ${fallback} is dropped, since its vectors cannot be compared with those of ${model}`;
+  const text = `removed the fallback ${fallback}, because its vectors cannot be compared with those of ${model}`;
   return { ...none, text };
 }
 
@@ -112,6 +112,6 @@ export async function reembedAll(
       note(`bucket ${bucket.name} keeps its vectors: ${error.message}`);
     }
   }
-  if (texts === 0) note(`${model} has no chunks of a bucket to embed`);
+  if (texts === 0) note(`no bucket has chunks to embed with ${model}`);
   return jobs;
 }

@@ -24,7 +24,10 @@ export async function readChannelConfig(
 ): Promise<Record<string, unknown>> {
   const given = Object.entries(pairsOf('set', pairs)).map(([key, value]) => [key, TYPED[key]?.(value) ?? value]);
   if (file === undefined && given.length === 0) {
-    throw invalidRequest('give the configuration by --config-file FILE, by --set key=value, or by both', 'config-file');
+    throw invalidRequest(
+      'give the configuration with --config-file FILE, with --set key=value, or with both',
+      'config-file',
+    );
   }
   return { ...(file === undefined ? {} : await readObject(file)), ...Object.fromEntries(given) };
 }

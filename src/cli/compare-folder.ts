@@ -71,7 +71,10 @@ export async function compareFolder(
       // macOS names files in NFD; a folder that only changed its form has not changed.
       const sourcePath = prefix + oneLine(key).normalize('NFC');
       if (seen.has(sourcePath)) {
-        faults.push({ key: sourcePath, fault: 'another file has the same name in another form; rename one of them' });
+        faults.push({
+          key: sourcePath,
+          fault: 'another file has the same name in another Unicode form; rename one of them',
+        });
         continue;
       }
       seen.add(sourcePath);

@@ -9,7 +9,7 @@ export function describePreview(preview: SourcePreview): string[] {
     `${isComplete ? '' : 'more than '}${number(count)} ${count === 1 ? 'entry' : 'entries'}, ${number(preview.size_bytes)} bytes`,
     `roughly ${number(preview.tokens)} tokens in ${number(preview.chunks)} chunks${price}`,
   ];
-  if (!isComplete) lines.push('the source was not listed to its end in 15 seconds, so there are more');
+  if (!isComplete) lines.push('listing the source took longer than 15 seconds, so there are more entries');
   if (changes !== null) {
     const { added, changed, removed, unchanged } = changes;
     lines.push(

@@ -180,13 +180,13 @@ async function signInAndCall(
     resource: url,
   }).toString();
   const { token: link } = await newLink().catch((error: unknown) => {
-    if (error instanceof AppError) throw new Fault(`no person could sign in for the check: ${error.message}`);
+    if (error instanceof AppError) throw new Fault(`the check could not sign in: ${error.message}`);
     throw error;
   });
   const session = await request(`${issuer}/v1/sessions`, jsonRequest({ link }));
   const cookie = session.headers.get('set-cookie')?.split(';')[0];
   if (session.status !== 201 || cookie === undefined) {
-    throw new Fault(`${issuer} is another installation than this one; run the command on its host`);
+    throw new Fault(`${issuer} is a different installation; run the command on the host of that installation`);
   }
   const headers = { Cookie: cookie, 'X-CSRF-Token': parse(session.text, Session, issuer).csrf_token };
   const consent = { query, approve: true, scopes: ['search'], days: 1 };

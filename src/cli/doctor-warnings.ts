@@ -70,7 +70,7 @@ async function findLexicalModel(sql: Sql, config: Config): Promise<Warning | nul
   if (aliasBackendsOf(config).some((id) => id !== LEXICAL_ID)) return null;
   const documents = await countDocumentsOfModel(sql, LEXICAL_ID);
   if (documents === 0) return null;
-  const detail = `${LEXICAL_ID} embedded ${documents === 1 ? '1 document' : `${documents} documents`}, and it knows words but not meanings; "service models adopt ${SEMANTIC_ID}" moves the buckets to the built-in model that matches meanings`;
+  const detail = `${LEXICAL_ID} embedded ${documents === 1 ? '1 document' : `${documents} documents`}, and it matches words only; to search by meaning, run "service models adopt ${SEMANTIC_ID}"`;
   return { name: 'default model', detail };
 }
 

@@ -39,7 +39,7 @@ export function listFlag(description: string, env: string) {
 export const sourceArg = Args.string({ description: 'name or id of the source', required: true, ignoreStdin: true });
 
 export const keyArg = Args.string({
-  description: 'id of the key, as in "keys list": the eight characters after "svc_"; or its name',
+  description: 'name of the key, or its id as in "keys list" (the eight characters after "svc_")',
   required: true,
   ignoreStdin: true,
 });

@@ -25,7 +25,7 @@ class HelpOfCommand extends CommandHelp {
   #environment(flags: Flags): string | undefined {
     const names = flags.flatMap(({ name, env }) => (env === undefined ? [] : [describe(name, env)]));
     if (names.length === 0) return undefined;
-    return this.wrap(`A flag that is not given takes its value from the variable of its name: ${names.join(', ')}.`);
+    return this.wrap(`If you leave out a flag, the command uses its environment variable: ${names.join(', ')}.`);
   }
 }
 

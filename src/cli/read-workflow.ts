@@ -15,7 +15,7 @@ export async function readWorkflowFile(
   const isDefinition = 'blocks' in content && !('definition' in content);
   const definition = isDefinition ? content : content['definition'];
   const wanted = name ?? (isDefinition ? undefined : content['name']);
-  if (definition === undefined) throw invalidRequest('FILE: must have a definition, which has "blocks"', 'file');
-  if (wanted === undefined) throw invalidRequest('the file has no name of the workflow; give it with --name', 'name');
+  if (definition === undefined) throw invalidRequest('FILE: must contain a definition with "blocks"', 'file');
+  if (wanted === undefined) throw invalidRequest('the file does not name the workflow; name it with --name', 'name');
   return { name: wanted, definition };
 }

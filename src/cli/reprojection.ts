@@ -13,7 +13,7 @@ const MODES = {
 export function describeReprojection(bucketName: string, plan: ReprojectReport): string {
   const { models, map_versions: versions, space, mode, documents, chunks } = plan;
   const maps = models.map((id, nth) => `map ${versions[nth]} of ${id}`).join(', ');
-  if (mode === 'nothing') return `bucket ${bucketName}: nothing to do, its vectors went through ${maps}`;
+  if (mode === 'nothing') return `bucket ${bucketName}: nothing to do; its vectors already use ${maps}`;
   return `bucket ${bucketName}: ${documents} documents, ${chunks} chunks to ${space} by ${maps}; ${MODES[mode]}`;
 }
 

@@ -27,7 +27,7 @@ export async function targetOf(out: string | undefined, fileName: string, isOneO
   );
   if (isFolder) return path.join(out, localName(fileName));
   if (!isOneOfSeveral) return out;
-  throw conflict(`${out} is no folder; name an existing one with --out`, 'cannot_write');
+  throw conflict(`${out} is not a folder; name an existing one with --out`, 'cannot_write');
 }
 
 /**

@@ -14,15 +14,15 @@ export const placeFlags = {
   }),
   prefix: Flags.string({ description: 's3: beginning of the keys', env: 'SERVICE_PREFIX' }),
   include: listFlag(
-    'all with files or pages: pattern of paths to take (web: host/path); may be given several times',
+    'all with files or pages: pattern of paths to include (web: host/path); may be given several times',
     'SERVICE_INCLUDE',
   ),
   exclude: listFlag(
-    'all with files or pages: pattern of paths to leave out; may be given several times',
+    'all with files or pages: pattern of paths to exclude; may be given several times',
     'SERVICE_EXCLUDE',
   ),
   branch: Flags.string({
-    description: 'git: branch (default: the one that the repository shows first)',
+    description: 'git: branch (default: the default branch of the repository)',
     env: 'SERVICE_BRANCH',
   }),
   schema: Flags.string({ description: 'postgres: schema of the table (default: public)', env: 'SERVICE_SCHEMA' }),
@@ -45,11 +45,12 @@ export const placeFlags = {
     env: 'SERVICE_EVENT_TIME',
   }),
   readers: Flags.string({
-    description: 'postgres, mysql, sqlite: column with those who may read a row: addresses and group:NAME, with commas',
+    description:
+      'postgres, mysql, sqlite: column with the readers of a row: email addresses and group:NAME, separated by commas',
     env: 'SERVICE_READERS',
   }),
   rights: Flags.boolean({
-    description: 'gdrive, sharepoint: only those with whom a file is shared read its document',
+    description: 'gdrive, sharepoint: let only the people with whom a file is shared read its document',
     allowNo: true,
     env: 'SERVICE_RIGHTS',
   }),
@@ -58,7 +59,7 @@ export const placeFlags = {
     'SERVICE_START',
   ),
   sitemap: Flags.string({
-    description: 'web: auto, only or off: pages of sitemaps and links, of sitemaps, or of links (default: auto)',
+    description: 'web: pages to read: auto (sitemaps and links), only (sitemaps) or off (links) (default: auto)',
     env: 'SERVICE_SITEMAP',
   }),
   depth: Flags.integer({ description: 'web: links to follow from a first page (default: 5)', env: 'SERVICE_DEPTH' }),
@@ -75,7 +76,7 @@ export const placeFlags = {
     env: 'SERVICE_SINCE',
   }),
   attachments: Flags.boolean({
-    description: 'imap: read attachments (default), or only the text of messages with --no-attachments',
+    description: 'imap: read attachments (default); with --no-attachments, only the text of messages',
     allowNo: true,
     env: 'SERVICE_ATTACHMENTS',
   }),

@@ -252,6 +252,6 @@ export function summaryOf({ counts, dry_run: isDry }: SyncReport): string {
   const { added, replaced, deleted, unchanged, failed, gone } = counts;
   const line = `${added} added, ${replaced} replaced, ${deleted} deleted, ${unchanged} unchanged, ${failed} failed`;
   const what = gone === 1 ? 'the file of 1 document is' : `the files of ${gone} documents are`;
-  const hint = gone === 0 ? '' : `; ${what} gone, --delete deletes documents without a file`;
+  const hint = gone === 0 ? '' : `; ${what} gone; to delete such documents, add --delete`;
   return (isDry ? `dry run: ${line}` : line) + hint;
 }

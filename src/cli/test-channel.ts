@@ -53,8 +53,8 @@ export function explainCredential({
   readonly check: CredentialCheck | null;
 }): string | null {
   if (check === null) return null;
-  if (check.status === 'accepted') return `${provider} takes the token`;
-  if (check.status === 'unknown') return `${provider} did not tell if it takes the token (${check.reason})`;
+  if (check.status === 'accepted') return `${provider} accepts the token`;
+  if (check.status === 'unknown') return `could not find out if ${provider} accepts the token (${check.reason})`;
   const message = `${provider} refuses the token (${check.reason}), so replies cannot be sent; create the channel with another token`;
   throw new AppError({ code: 'credential_refused', status: 502, message });
 }

@@ -39,7 +39,7 @@ export async function waitForJob(
     });
   } catch (error) {
     if (signal.aborted)
-      note(`interrupted: the job ${job.id} is kept; "service jobs show ${job.id}" shows how far it is`);
+      note(`interrupted: the job ${job.id} is kept; "service jobs show ${job.id}" shows its progress`);
     throw error;
   } finally {
     progress.close();

@@ -6,7 +6,7 @@ import { listFlag } from './flags.ts';
 export const webhookArg = Args.string({ description: 'name or id of the webhook', required: true, ignoreStdin: true });
 
 export const eventFlag = listFlag(
-  'type of events that it gets, such as job.failed; may be given several times (default: all)',
+  'type of events to send, such as job.failed; may be given several times (default: all)',
   'SERVICE_EVENT',
 );
 

@@ -62,7 +62,8 @@ export class RestClient {
     if (reply.status >= 300 && reply.status < 400) throw notTheApi(this.origin, 'it redirects to another address');
     if (reply.status >= 400) throw apiRefused(reply);
     const parsed = call.reply.safeParse(jsonOf(reply.body));
-    if (!parsed.success) throw notTheApi(this.origin, `the answer of ${call.path.split('?')[0]} has another shape`);
+    if (!parsed.success)
+      throw notTheApi(this.origin, `the response of ${call.path.split('?')[0]} has an unexpected format`);
     return parsed.data;
   }
 

@@ -68,7 +68,7 @@ export function changeAccessList(current: AccessList | null, wanted: AccessInput
   }
   if (list.length > 0) return { list };
   if (wanted.users === null || wanted.groups === null) return { list: null };
-  return { fault: 'names nobody; send null to let everyone read who otherwise may' };
+  return { fault: 'names nobody; send null to remove this limit' };
 }
 
 /** Return true if a list exceeds the entries or bytes allowed for a document. */

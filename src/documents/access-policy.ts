@@ -13,7 +13,7 @@ export const AccessChange = z.object({
   classification: z.enum(CLASSIFICATIONS).optional(),
   review_status: z.enum(REVIEW_STATUSES).optional(),
   public_accessible: z.boolean().optional(),
-  access: AccessInput.optional().describe('users and groups that may read it; null: no such limit'),
+  access: AccessInput.optional().describe('users and groups that may read the document; null: no such limit'),
 });
 export type AccessChange = z.output<typeof AccessChange> & {
   /** Department, sent as user metadata under the key `scope`. Null opens the document to every department. */
@@ -143,7 +143,7 @@ function clampScope(
   if (wanted === undefined || wanted === null) return wanted === null ? null : current;
   if (wanted === COMMON_SCOPE || bucket.departments === undefined || bucket.departments.includes(wanted)) return wanted;
   warnings.push(
-    `scope was not changed: "${wanted}" is none of the bucket's departments (${bucket.departments.join(', ')})`,
+    `scope was not changed: "${wanted}" is not a department of the bucket (${bucket.departments.join(', ')})`,
   );
   return current;
 }

@@ -15,7 +15,7 @@ export { findBucket, listBuckets, listCollections } from './store.ts';
 /** Refuse an engine that this installation has no access to. @throws AppError `engine_not_configured` (409) */
 export function requireEngine(engine: Engine, { index }: { readonly index: { readonly milvus: unknown } }): void {
   if (engine === 'lance' || index.milvus !== null) return;
-  const message = `the engine ${engine} is not configured; the operator sets index.milvus.url`;
+  const message = `the engine ${engine} is not configured; ask the operator to set index.milvus.url`;
   throw conflict(message, 'engine_not_configured');
 }
 
@@ -116,6 +116,6 @@ export async function emptyBucket(tx: Sql, orgId: string, bucketId: string): Pro
  */
 export async function requireReach(sql: Sql, caller: Caller, bucketId: string): Promise<void> {
   if (!(await store.holdsHidden(sql, caller, bucketId))) return;
-  const message = 'something in the bucket is out of your reach; an administrator of a higher auth level can do this';
+  const message = 'the bucket has contents that you may not see; ask an administrator with a higher auth level';
   throw forbidden(message, 'out_of_reach');
 }

@@ -16,7 +16,9 @@ export const AccessExplanation = z
   .object({
     document_id: z.string(),
     readable: z.boolean(),
-    reasons: z.array(z.string()).describe('each rule that keeps the reader from the document; empty if it is readable'),
+    reasons: z
+      .array(z.string())
+      .describe('rules that prevent the reader from reading the document; empty if the reader may read it'),
     reader: z.object({
       id: z.string().describe('`user:<id>`, `key:<id>` or another actor'),
       email: z.string().nullable(),

@@ -19,9 +19,9 @@ export const Locator = z
     file: z.string().optional().describe('file in a mail; pages and headings are those of this file'),
     sheet: z.string().optional().describe('name of the sheet of a spreadsheet'),
     slide: z.int().optional().describe('number of the slide of a presentation'),
-    table_header: z.string().optional().describe('names of the columns, if the rows are from within a table'),
+    table_header: z.string().optional().describe('names of the columns, if the chunk begins in the middle of a table'),
     boilerplate: z.literal(true).optional().describe('a table of contents, a menu or a running title'),
-    places: z.array(ChunkPlace).optional().describe('all pages and sections of the chunk, if it has more than one'),
+    places: z.array(ChunkPlace).optional().describe('all pages and sections of the chunk, if there are several'),
   })
   .meta({ id: 'Locator' });
 export type Locator = z.output<typeof Locator>;

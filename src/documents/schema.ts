@@ -27,7 +27,7 @@ export const BucketPolicy = z.object({
     .array(z.string().normalize('NFC').min(1).max(128).refine(isPlainName, PLAIN_NAME_RULE))
     .max(100)
     .optional(),
-  default_access: AccessView.optional().describe('access of documents that come without one'),
+  default_access: AccessView.optional().describe('access policy of documents without one of their own'),
 });
 export type BucketPolicy = z.output<typeof BucketPolicy>;
 
@@ -49,7 +49,9 @@ export const EditBucket = z.object({
       public_max_privacy_level: z.int().min(1).max(10).optional(),
       allow_public: z.boolean().optional(),
       departments: BucketPolicy.shape.departments.unwrap().nullable().optional().describe('null: any department'),
-      default_access: AccessInput.optional().describe('access of documents that come without one; null: none'),
+      default_access: AccessInput.optional().describe(
+        'access policy of documents without one of their own; null: none',
+      ),
     })
     .optional(),
 });
@@ -111,14 +113,14 @@ const OVERLAP_TOKENS = 60;
 /** Ingest options in a request. `completeOptions` adds the overlap. */
 export const IngestFields = z.object({
   ocr_strategy: z.enum(['auto', 'never', 'always']).default('auto'),
-  chunk_size: textInteger(z.int().min(64).max(4000).default(400).describe('tokens a chunk')),
+  chunk_size: textInteger(z.int().min(64).max(4000).default(400).describe('number of tokens in a chunk')),
   chunk_overlap: textInteger(
     z
       .int()
       .min(0)
       .optional()
       .describe(
-        `tokens shared with the previous chunk; default ${OVERLAP_TOKENS}, or half of chunk_size if that is less`,
+        `number of tokens repeated from the previous chunk; default: ${OVERLAP_TOKENS}, or half of chunk_size if that is less`,
       ),
   ),
 });
@@ -160,9 +162,12 @@ export const DocumentView = z
     error_message: z
       .string()
       .nullable()
-      .describe('reason for the status failed, or why searches do not find the newest content yet'),
-    error_category: z.string().nullable().describe('kind of that error, as the newest job of the document has it'),
-    job_id: z.string().nullable().describe('newest job of the document; null in replies without a lookup'),
+      .describe('reason why the document failed, or why searches do not find its newest content yet'),
+    error_category: z.string().nullable().describe('category of that error, from the newest job of the document'),
+    job_id: z
+      .string()
+      .nullable()
+      .describe('id of the newest job of the document; null in responses that do not look it up'),
     searchable: z.boolean(),
     chunks_count: z.int().nullable(),
     page_count: z.int().nullable(),
@@ -211,7 +216,7 @@ export const ListDocumentsQuery = z.object({
     .max(CURSOR_CHARS_MAX)
     .regex(/^[\w-]*$/, 'must be the next_cursor of an earlier page')
     .optional()
-    .describe('next_cursor of the page before, with the same `sort`')
+    .describe('next_cursor of the previous page, with the same `sort`')
     .transform((cursor) => cursor || undefined),
   limit: textInteger(z.int().min(1).max(200).default(50)),
   status: z.enum(DOCUMENT_STATUSES).optional(),
@@ -253,7 +258,7 @@ export const BucketContents = z
     object: z.literal('bucket.contents'),
     folders: z
       .array(z.object({ name: z.string(), documents: z.int() }))
-      .describe('folders directly below `folder`, by name, at most 500; documents of their subfolders count'),
+      .describe('folders directly below `folder`, by name, at most 500; the numbers include documents in subfolders'),
     types: z.array(z.object({ type: z.string(), documents: z.int() })).describe('formats, most documents first'),
   })
   .meta({ id: 'BucketContents' });

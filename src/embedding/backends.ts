@@ -95,7 +95,7 @@ export class Backends {
       code: 'provider_unavailable',
       status: 502,
       param: 'model',
-      message: `no provider is configured for ${model.id}; ask the operator, or use ${ALIAS_ID}; the setting model_names gives that name to another model`,
+      message: `no provider is configured for ${model.id}; ask the operator to configure one, or use ${ALIAS_ID}; the setting model_names can give this name to another model`,
       details: { provider: model.vendor, cause: 'not_configured' },
     });
   }

@@ -131,7 +131,7 @@ function changedMeanwhile(model: Model, space: string | null): AppError {
   return new AppError({
     code: 'projection_unusable',
     status: 503,
-    message: `the map of ${model.id} into ${space} is not in use any more; try again`,
+    message: `the map of ${model.id} into ${space} is no longer in use; try again`,
     retryable: true,
     retryAfterSeconds: 1,
   });

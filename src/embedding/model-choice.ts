@@ -105,7 +105,7 @@ function notComparable({ model, space }: VectorOrigin): AppError {
   return new AppError({
     code: 'not_comparable',
     status: 409,
-    message: `no model of this installation gives vectors comparable with those of ${model} (${space}); configure that model again, or move the bucket to another model (service index reembed)`,
+    message: `no model of this installation makes vectors that can be compared with those of ${model} (${space}); configure that model again, or move the bucket to another model (service index reembed)`,
   });
 }
 

@@ -121,7 +121,7 @@ function warningsOf({ primary, fallback, mode }: Routing, backends: Backends): s
   const warnings: string[] = [];
   const chosen = fallback === null ? [primary] : [primary, fallback];
   for (const id of chosen) {
-    if (!isKnown(backends, id)) warnings.push(`${id} is not in the catalog any more; choose another model`);
+    if (!isKnown(backends, id)) warnings.push(`${id} is no longer in the catalog; choose another model`);
     else if (!backends.isAvailable(backends.catalog.find(id))) {
       warnings.push(`no provider is configured for ${id}; ask the operator`);
     }

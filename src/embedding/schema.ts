@@ -70,7 +70,7 @@ export const EmbeddingsRequest = z.object({
     .string()
     .max(32)
     .nullish()
-    .describe('base64 is honoured for clients that are not known to read lists; anything else is ignored'),
+    .describe('base64: used unless the client is known to read lists; other values are ignored'),
   output_dtype: OutputType.nullish().describe(
     'number format of the vectors: floats (the default), bytes (200 steps to 1.0), or one bit per dimension, eight to a byte',
   ),
@@ -88,7 +88,7 @@ export const EmbeddingsResponse = z
         embedding: z
           .union([z.array(z.number()), z.string()])
           .describe(
-            'numbers, or their bytes (little-endian) in base64 for a client that asks for it and may not read numbers',
+            'numbers, or their bytes (little-endian) in base64 if the client asks for it and is not known to read lists',
           ),
       }),
     ),

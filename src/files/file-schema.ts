@@ -61,7 +61,7 @@ export type FileView = z.output<typeof FileView>;
 
 export const ListFilesQuery = z.object({
   purpose: z.enum(PURPOSES).optional(),
-  after: z.string().max(128).optional().describe('id of the last file of the page before'),
+  after: z.string().max(128).optional().describe('id of the last file of the previous page'),
   limit: textInteger(z.int().min(1).max(PAGE_FILES_MAX).default(PAGE_FILES_MAX)),
   order: Order,
 });

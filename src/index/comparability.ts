@@ -36,7 +36,7 @@ export async function refusalOf(
   return new AppError({
     code: 'not_comparable',
     status: 409,
-    message: `the bucket holds vectors of the space ${held}; vectors of ${given} cannot be searched beside them: ${remedyOf(bucketId, held, given)}`,
+    message: `the bucket has vectors of the space ${held}, which cannot be searched together with vectors of ${given}: ${remedyOf(bucketId, held, given)}`,
   });
 }
 
@@ -46,7 +46,7 @@ function remedyOf(bucketId: string, held: string, given: string): string {
     return `upload into a new bucket, or first delete the documents that ${LEXICAL_ID} embedded here`;
   }
   if (given === LEXICAL_SPACE)
-    return 'route to a model of that space (service routing set), or upload into a new bucket';
+    return 'choose a default model of that space (service routing set), or upload to a new bucket';
   const reproject = `service index reproject --bucket ${bucketId} --model`;
   if (holder === null && giver !== null) return `run "service projections fit --model ${giver}"`;
   if (holder === null) return `run "${reproject}" with the models that embedded it (service index stats)`;

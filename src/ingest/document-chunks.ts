@@ -34,11 +34,11 @@ export const DocumentChunksQuery = z
       'instead of `first`: begin at the first chunk below this heading, or below the first heading that contains it',
     ),
     before: textInteger(z.int().min(0).max(CHUNKS_MAX).default(0)).describe(
-      'number of earlier chunks to return as well; they count for `count`',
+      'number of earlier chunks to return in addition; `count` includes them',
     ),
-    count: textInteger(z.int().min(1).max(CHUNKS_MAX).default(50)).describe('chunks at most'),
+    count: textInteger(z.int().min(1).max(CHUNKS_MAX).default(50)).describe('maximum number of chunks'),
     find: textQuery.describe(
-      'return only the chunks that have these words, in any form, or most of them; a phrase in double quotes must be there as it is written',
+      'return only the chunks that contain all or most of these words, in any form; a phrase in double quotes must occur exactly',
     ),
   })
   .refine(({ first, offset, page, heading }) => countGiven(first, offset, page, heading) <= 1, {
@@ -73,7 +73,7 @@ export const DocumentChunks = z
     found: z
       .object({
         chunks: z.int().describe('chunks of the whole document that have the words'),
-        complete: z.boolean().describe('false: no chunk has all of the words; these have most of them'),
+        complete: z.boolean().describe('false: no chunk contains all words; these contain most of them'),
       })
       .optional()
       .describe('with `find`'),

@@ -88,9 +88,9 @@ function normalise(heading: string): string {
 function placeNotFound({ offset, page, heading }: WantedPlace): AppError {
   const message =
     heading !== undefined
-      ? `heading: the document has no heading "${heading}"; "find" finds words of its text`
+      ? `heading: the document has no heading "${heading}"; use "find" to search its text`
       : page !== undefined
-        ? `page: the document has no text on page ${page} or after it; "page_count" is its number of pages`
+        ? `page: the document has no text on page ${page} or later; see "page_count" for its number of pages`
         : `offset: the text of the document ends before character ${offset}`;
   const param = heading !== undefined ? 'heading' : page !== undefined ? 'page' : 'offset';
   return new AppError({ code: 'place_not_found', status: 404, message, param });

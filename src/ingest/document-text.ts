@@ -11,7 +11,7 @@ export const TEXT_CHARS_MAX = 200_000;
 
 export const DocumentTextQuery = z.object({
   offset: textInteger(z.int().min(0).default(0)).describe('first character'),
-  limit: textInteger(z.int().min(1).max(TEXT_CHARS_MAX).default(50_000)).describe('characters at most'),
+  limit: textInteger(z.int().min(1).max(TEXT_CHARS_MAX).default(50_000)).describe('maximum number of characters'),
 });
 export type DocumentTextQuery = z.output<typeof DocumentTextQuery>;
 
@@ -22,8 +22,8 @@ export const DocumentText = z
     file_name: z.string(),
     source_path: z.string().nullable(),
     offset: z.int(),
-    text: z.string().describe('text as it was extracted; runs of blanks between passages may differ'),
-    next_offset: z.int().nullable().describe('null: this is the end'),
+    text: z.string().describe('extracted text; white space between passages may differ'),
+    next_offset: z.int().nullable().describe('offset of the next range; null: end of the text'),
   })
   .meta({ id: 'DocumentText' });
 export type DocumentText = z.output<typeof DocumentText>;

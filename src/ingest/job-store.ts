@@ -95,7 +95,7 @@ function unmappedWarning(pages: readonly number[]): string[] {
   if (pages.length === 0) return [];
   const listed = pages.slice(0, WARNINGS_MAX).join(', ');
   const more = pages.length > WARNINGS_MAX ? ` and ${pages.length - WARNINGS_MAX} more` : '';
-  const fault = 'cannot be mapped to characters, since the fonts of the PDF do not name them';
+  const fault = 'cannot be mapped to characters, because the fonts of the PDF do not say which characters they are';
   return [`text of page ${listed}${more} ${fault}; upload a scan of it, or a PDF with text that can be copied`];
 }
 

@@ -172,7 +172,9 @@ async function findOlder(tx: Sql, caller: Caller, bucketId: string, request: Upl
   if (!sourcePath || onDuplicate === 'replace') return [];
   const [older] = await findVersionsOfPath(tx, caller, bucketId, sourcePath);
   if (older === undefined) return [];
-  return [`the bucket has an older document of this source_path, ${older.id}; on_duplicate "replace" replaces it`];
+  return [
+    `the bucket has an older document with this source_path, ${older.id}; to replace it, upload with on_duplicate "replace"`,
+  ];
 }
 
 function newDocumentOf(caller: Caller, bucketId: string, wanted: Wanted, access: AccessPolicy): NewDocument {

@@ -59,7 +59,7 @@ const UploadFields = z.object({
     .overwrite(oneLine)
     .meta({ pattern: '^[^\\u0000-\\u001f\\u007f-\\u009f]*$' })
     .optional()
-    .describe('where the file came from, for citations'),
+    .describe('origin of the file, for citations'),
   metadata: orJsonText(UserMetadataInput).optional(),
   collection_id: z.string().normalize('NFC').min(1).optional(),
   privacy_level: textInteger(z.int().min(1).max(10).optional()),
@@ -87,7 +87,7 @@ export const UploadRequest = UploadFields.extend({
   .superRefine((fields, context) => {
     if (!overlapFits(fields)) context.addIssue({ code: 'custom', ...OVERLAP_RULE, path: [...OVERLAP_RULE.path] });
     if (fields.on_duplicate === 'replace' && !fields.source_path) {
-      const message = 'is required if on_duplicate is replace, since it tells which document is replaced';
+      const message = 'is required if on_duplicate is replace, because it names the document to replace';
       context.addIssue({ code: 'custom', path: ['source_path'], message });
     }
   })
@@ -104,8 +104,11 @@ export const UploadReply = z
     bucket_id: z.string(),
     collection_id: z.string().nullable(),
     status: z.enum(DOCUMENT_STATUSES),
-    duplicate_of: z.string().optional().describe('set when the same bytes were in the bucket already'),
-    replaced: z.literal(true).optional().describe('set when an earlier content of the document is replaced'),
+    duplicate_of: z
+      .string()
+      .optional()
+      .describe('id of the document with the same bytes, if the bucket already has one'),
+    replaced: z.literal(true).optional().describe('true if the upload replaces an earlier content of the document'),
     warnings: z.array(z.string()),
   })
   .meta({ id: 'Upload' });

@@ -107,6 +107,6 @@ export async function requireStorage(
   throw new AppError({
     code: 'storage_quota_exceeded',
     status: 402,
-    message: `the plan "${caller.plan}" stores ${bytesMax} bytes of documents, and ${storedBytes} are in use; delete documents, or ask for another plan`,
+    message: `the plan "${caller.plan}" allows ${bytesMax} bytes of documents, and ${storedBytes} are in use; delete documents, or ask for another plan`,
   });
 }

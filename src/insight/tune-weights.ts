@@ -71,7 +71,7 @@ export async function tuneWeights(
 ): Promise<TunedWeights> {
   requireScope(caller, 'buckets:manage');
   if (judged.length < QUERIES_MIN || judged.length > QUERIES_MAX) {
-    throw invalidRequest(`give ${QUERIES_MIN} to ${QUERIES_MAX} judged queries; there are ${judged.length}`, 'queries');
+    throw invalidRequest(`give ${QUERIES_MIN} to ${QUERIES_MAX} judged queries, not ${judged.length}`, 'queries');
   }
   const { bucketId, indexTable } = await findBucketIndex(context.sql, caller, bucketRef);
   if (indexTable?.origin === null || indexTable === null) throw conflict('the bucket is empty', 'bucket_empty');

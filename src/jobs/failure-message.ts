@@ -4,7 +4,7 @@ import { boundedLine } from '../platform/printable.ts';
 const MESSAGE_CHARS_MAX = 2_000;
 
 /** Replacement for a failure message that PostgreSQL refused. */
-export const REFUSED_MESSAGE = 'the job failed, and its message could not be stored; the log of the worker has it';
+export const REFUSED_MESSAGE = 'the job failed, and its message could not be stored; see the log of the worker';
 
 /**
  * Make a failure message storable. Parts of it may come from a document or a vendor, and PostgreSQL refuses U+0000.

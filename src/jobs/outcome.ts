@@ -181,7 +181,7 @@ function toFailure(error: unknown): JobFailure {
   }
   return {
     category: 'internal',
-    message: 'an unexpected error occurred; the log of the worker has the details',
+    message: 'an unexpected error occurred; see the log of the worker for details',
     retryable: true,
   };
 }

@@ -71,7 +71,7 @@ export const JobView = z
     document_id: z.string().nullable(),
     workflow_id: z.string().nullable(),
     source_entry_id: z.string().nullable(),
-    priority: z.int().describe('lower runs first'),
+    priority: z.int().describe('jobs with a lower number run first'),
     status: JobStatus,
     s3_key: z.string().describe('storage key of the original file or artifact'),
     file_name: z.string(),
@@ -94,7 +94,7 @@ export const JobView = z
     created_at: timestamp,
     updated_at: timestamp,
     metadata_snapshot: z.record(z.string(), z.unknown()).nullable(),
-    warnings: z.array(z.string()).describe('faults of the result that did not fail the job'),
+    warnings: z.array(z.string()).describe('problems that did not make the job fail'),
   })
   .meta({ id: 'Job' });
 export type JobView = z.infer<typeof JobView>;
@@ -105,9 +105,9 @@ export const ListJobsQuery = z.object({
   cursor: z
     .string()
     .max(128)
-    .regex(/^(?:job_\w+)?$/, 'must be the id of the last job of the page before')
+    .regex(/^(?:job_\w+)?$/, 'must be the id of the last job of the previous page')
     .optional()
-    .describe('id of the last job of the page before'),
+    .describe('id of the last job of the previous page'),
   status: JobStatus.optional(),
   limit: textInteger(z.int().min(1).max(200).default(50)),
 });

@@ -24,7 +24,9 @@ export const InstallationView = z
     name: z.string(),
     source: z.string(),
     state: z.enum(['running', 'cancelling', 'failed']),
-    phase: z.enum(['fetching', 'testing', 'sharing']).describe('sharing: its files are stored for the other hosts'),
+    phase: z
+      .enum(['fetching', 'testing', 'sharing'])
+      .describe('sharing: the service stores its files for the other hosts'),
     done_bytes: z.number(),
     total_bytes: z.number(),
     error_code: z.string().nullable(),
@@ -39,7 +41,7 @@ export const LocalModelList = z
     data: z.array(InstalledView),
     installations: z.array(InstallationView).describe('in progress, or failed'),
     hub_url: z.string(),
-    folders: z.array(z.string()).describe('folders in local_models.folder, which may be installed'),
+    folders: z.array(z.string()).describe('folders in local_models.folder that can be installed'),
   })
   .meta({ id: 'LocalModelList' });
 export type LocalModelList = z.output<typeof LocalModelList>;

@@ -3,7 +3,7 @@ import { AppError } from '../platform/errors.ts';
 /** Advice by status of the API, for a model that decides what to do next. */
 const ADVICE: Readonly<Record<number, string>> = {
   400: 'Correct the argument and call the tool again.',
-  401: 'The key or token is not valid any more; ask the person to renew it. Trying again does not help.',
+  401: 'The key or token is no longer valid; ask the person to renew it. Trying again does not help.',
   402: 'The quota of the organization is used up; tell the person. Trying again does not help.',
   403: 'The key or token is not allowed to do this; tell the person. Trying again does not help.',
   404: 'Check the name or id: service_list_buckets shows the buckets, service_search finds documents.',
@@ -22,7 +22,7 @@ export function describeToolFailure(error: unknown): string {
     case 'api_refused':
       return `${message} ${adviceOf(error)} (status ${error.status})`;
     case 'api_unreachable':
-      return `${message} Nothing was searched or changed as far as is known. Try again in a moment; if it stays so, tell the person that the service does not answer.`;
+      return `${message} As far as is known, nothing was searched or changed. Try again in a moment; if it fails again, tell the person that the service does not answer.`;
     case 'server_busy':
       return `${message} Wait a few seconds, then call the tool again.`;
     default:

@@ -103,7 +103,9 @@ export const SourceView = z
     counts: SyncCounts.describe('counts of the last synchronisation'),
     error_category: z.string().nullable().describe('category of the failure, as that of a job'),
     error_message: z.string().nullable(),
-    paused_at: timestamp.nullable().describe('since then, nothing starts a synchronisation'),
+    paused_at: timestamp
+      .nullable()
+      .describe('time of the pause; until it is resumed, nothing starts a synchronisation'),
     created_at: timestamp,
   })
   .meta({ id: 'MemorySource' });
@@ -115,20 +117,20 @@ export const ListSourcesQuery = z.object({
   cursor: lineOfText
     .max(128)
     .optional()
-    .describe('name of the last source of the page before')
+    .describe('name of the last source of the previous page')
     .transform((cursor) => cursor || undefined),
 });
 export type ListSourcesQuery = z.output<typeof ListSourcesQuery>;
 
 /** Body of `PATCH /v1/memory/sources/{source}`. */
 export const SourceChange = z.object({
-  paused: z.boolean().optional().describe('true: stop, and start no synchronisation; false: go on'),
+  paused: z.boolean().optional().describe('true: stop, and start no synchronisation; false: resume'),
   schedule: NewSource.shape.schedule,
   access: NewSource.shape.access.describe('applies to all documents of the source; null: those of the bucket'),
   config: z
     .record(z.string(), z.unknown())
     .optional()
-    .describe('the next synchronisation removes what it no longer covers'),
+    .describe('the next synchronisation removes documents of entries that it no longer covers'),
 });
 export type SourceChange = z.output<typeof SourceChange>;
 
@@ -141,13 +143,15 @@ export const SyncRequest = z
     allow_empty: z
       .boolean()
       .default(false)
-      .describe('remove all documents of a source that shows no entries, which otherwise counts as not mounted'),
+      .describe('remove all documents if the source has no entries; otherwise, such a source counts as not mounted'),
     entries: z
       .array(z.string().min(1).max(KEY_CHARS_MAX))
       .min(1)
       .max(1000)
       .optional()
-      .describe('keys of the only entries to read, such as those that failed; a folder stands for all below it'),
+      .describe(
+        'keys of the entries to read instead of all, such as those that failed; a folder includes everything in it',
+      ),
   })
   .prefault({});
 export type SyncRequest = z.output<typeof SyncRequest>;
@@ -168,7 +172,7 @@ export const ListFaultsQuery = z.object({
   cursor: lineOfText
     .max(KEY_CHARS_MAX)
     .optional()
-    .describe('key of the last entry of the page before')
+    .describe('key of the last entry of the previous page')
     .transform((cursor) => cursor || undefined),
 });
 export type ListFaultsQuery = z.output<typeof ListFaultsQuery>;
@@ -195,16 +199,16 @@ export const SourcePreview = z
     entries: z.array(
       z.object({ key: z.string(), size_bytes: count, event_time: timestamp.nullable() }).meta({ id: 'PreviewedEntry' }),
     ),
-    is_complete: z.boolean().describe('false: the time was not enough to list the whole source, so that it has more'),
+    is_complete: z.boolean().describe('false: listing the source took too long, so it has more entries'),
     entries_count: count,
     size_bytes: count,
-    tokens: count.describe('rough number, from the sizes'),
-    chunks: count.describe('rough number, from the sizes'),
+    tokens: count.describe('estimate from the sizes'),
+    chunks: count.describe('estimate from the sizes'),
     cost_usd: z.number().nullable().describe('price of the tokens with the model in use; null: it is not known'),
     changes: z
       .object({ added: count, changed: count, removed: count, unchanged: count })
       .nullable()
-      .describe('of a connected source; null if it is not, or if the listing is not complete'),
+      .describe('null if the source is not connected, or if the listing is not complete'),
     faults: z.array(SourceFaultView.omit({ since: true })).describe('the first entries that cannot be read'),
     faults_count: count,
   })

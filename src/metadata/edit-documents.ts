@@ -22,7 +22,8 @@ import { type ChangeMatch, selectChangeMatches, selectVisibleMatches } from './s
 /** Maximum number of documents to change per transaction. */
 const BATCH_DOCUMENTS = 500;
 /** Failure message of a document that was taken out of search before it was processed. */
-const TAKEN_OUT = 'its job was cancelled since it was taken out of search; make it searchable to process it';
+const TAKEN_OUT =
+  'its job was cancelled because the document was removed from search; make it searchable to process it';
 
 export interface BulkEditContext extends EditContext {
   /** Hide documents from all readers, and queue the job that removes them. */
@@ -95,7 +96,7 @@ async function previewSelect(
 }
 
 function moreThan(limit: number, lastId: string | undefined): string {
-  return `more documents match than the limit of ${limit}; go on with AND id > '${lastId}'`;
+  return `more documents match than the limit of ${limit}; to continue, add AND id > '${lastId}'`;
 }
 
 const SKIPPED: Record<SkipReason | 'changed' | 'unprocessed', string> = {

@@ -67,7 +67,8 @@ export function planEdit(document: EditableDocument, { edit, reindex, caller, bu
   // Operators also use `reindex` to request new vectors, so it applies even if no value changes (contract 3.3).
   const isReindexed = reindex && searchable;
   if (reindex && !searchable && !isDisabled) warnings.push('search is disabled, so nothing was reindexed');
-  if (searchable && !document.searchable && !reindex) warnings.push('search finds the document once it is reindexed');
+  if (searchable && !document.searchable && !reindex)
+    warnings.push('search does not find the document until it is reindexed');
   if (!isChanged && !isReindexed) return { skip: 'unchanged', warnings };
   return {
     plan: {

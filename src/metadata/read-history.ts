@@ -16,7 +16,9 @@ export const HistoryEntry = z
     actor: z.string().describe('`user:<id>`, `key:<id>` or `operator:<os user>`'),
     action: z.string().describe('`document.edit_metadata`, `document.delete`, …'),
     statement: z.string().nullable().describe('null if the request named fields instead'),
-    before: values.describe('of the changed fields; user metadata as `metadata.<key>`, null if it was missing'),
+    before: values.describe(
+      'values of the changed fields before the change; user metadata as `metadata.<key>`, null if it was missing',
+    ),
     after: values,
     detail: values.describe('further details of the audit record'),
   })

@@ -28,7 +28,7 @@ const PREVIEWED =
 export function readBulkRequest(request: BulkEdit): BulkRequest {
   if (request.statement !== undefined) {
     if (request.document_ids === undefined) return readStatement(parseStatement(request.statement), request);
-    throw invalidRequest('document_ids: do not go with a statement; write WHERE id IN (…)', 'document_ids');
+    throw invalidRequest('document_ids: cannot be combined with a statement; write WHERE id IN (…)', 'document_ids');
   }
   const selectsAll = Object.keys(request.where ?? {}).length === 0 && request.document_ids === undefined;
   const { metadata, searchable, privacy_level, classification, review_status, public_accessible, access } = request;

@@ -26,11 +26,11 @@ const IDS_MAX = 500;
 /** Change of a document: its metadata (null removes a key), access policy and search status. */
 export const DocumentEdit = AccessChange.extend({
   metadata: UserMetadataInput.optional().describe('merged into user metadata; null removes a key'),
-  searchable: z.boolean().optional().describe('false: search disabled and vectors deleted'),
+  searchable: z.boolean().optional().describe('false: searches do not find the document, and its vectors are deleted'),
 });
 export type DocumentEdit = z.output<typeof DocumentEdit>;
 
-const reindex = z.boolean().default(true).describe('true: delete the vectors and queue a job that remakes them');
+const reindex = z.boolean().default(true).describe('true: delete the vectors and queue a job that computes them again');
 
 /** Body of `PATCH …/documents/{document}/metadata`. */
 export const SingleEdit = DocumentEdit.omit({ searchable: true }).extend({ reindex });
@@ -80,7 +80,12 @@ export const BulkEdit = DocumentEdit.extend({
     .describe('only these documents. Without document_ids, where and statement, the request is a preview'),
   reindex,
   dry_run: z.boolean().default(false),
-  limit: z.int().min(1).max(STATEMENT_LIMITS.limit).optional().describe(`documents at most; default ${LIMIT_DEFAULT}`),
+  limit: z
+    .int()
+    .min(1)
+    .max(STATEMENT_LIMITS.limit)
+    .optional()
+    .describe(`maximum number of documents; default: ${LIMIT_DEFAULT}`),
 });
 export type BulkEdit = z.output<typeof BulkEdit>;
 
@@ -88,8 +93,10 @@ const changedValues = z.record(z.string(), z.union([z.string(), z.number(), z.bo
 
 /** Field values of a document before and after a change. */
 const FieldChanges = z.object({
-  before: changedValues.describe('of the changed fields; user metadata as `metadata.<key>`, null if it was missing'),
-  after: changedValues.describe('of the same fields; null if the change removes the field'),
+  before: changedValues.describe(
+    'values of the changed fields before the change; user metadata as `metadata.<key>`, null if it was missing',
+  ),
+  after: changedValues.describe('values of the same fields after the change; null if the change removes the field'),
 });
 export type FieldChanges = z.output<typeof FieldChanges>;
 
@@ -114,7 +121,7 @@ export const BulkEditReply = z
     dry_run: z.boolean(),
     items: z.array(BulkEditItem),
     warnings: z.array(z.string()),
-    status: z.literal('queued').optional().describe('of a hard delete, which a job does'),
+    status: z.literal('queued').optional().describe('only for a hard delete, which a job does'),
     job_id: z.string().optional(),
     delete_requested_at: z.iso.datetime().optional(),
   })

@@ -125,7 +125,7 @@ async function inMatchingTime<T>(sql: Sql, fn: (tx: Sql) => Promise<T>): Promise
   } catch (error) {
     if ((error as { code?: unknown } | null)?.code !== QUERY_CANCELED) throw error;
     throw invalidRequest(
-      `the matches were not found within ${MATCHING_MS / 1000} seconds; narrow the condition by =, IN or LIKE 'prefix%'`,
+      `finding the matches took more than ${MATCHING_MS / 1000} seconds; narrow the condition with =, IN or LIKE 'prefix%'`,
       'statement',
       'statement_timeout',
     );

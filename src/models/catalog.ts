@@ -129,11 +129,11 @@ export const ModelView = z
         'reranker: it scores documents for a query (POST /v1/rerank) and gives no vectors; answers: a bucket or an ' +
           'assistant that answers questions (POST /v1/chat/completions)',
       ),
-    default_dimension: z.int().nullable().describe('null: it gives no vectors'),
+    default_dimension: z.int().nullable().describe('default number of dimensions; null: the model makes no vectors'),
     max_tokens: z.int().nullable().describe("null: the limit of a vendor's reranker or chat model is unknown"),
     variable_dimensions: z.boolean(),
-    available: z.boolean().describe('true if a provider for it is configured'),
-    calibrated: z.boolean().describe('true if its vectors are in the canonical latent space'),
+    available: z.boolean().describe('true: a provider for the model is configured'),
+    calibrated: z.boolean().describe('true: its vectors are in the canonical latent space'),
     status: z
       .enum(['served', 'calibrating', 'calibrated', 'apart'])
       .nullable()
@@ -142,7 +142,10 @@ export const ModelView = z
       ),
     space: z.string().nullable().describe('latent space of its vectors; null: the backends of the alias have several'),
     map_version: z.int().nullable().describe('map into the canonical space; null: none, or several of the alias'),
-    score: z.number().nullable().describe('share of held-out texts that its map finds first; of an alias the lowest'),
+    score: z
+      .number()
+      .nullable()
+      .describe('share of held-out texts that a search through its map finds first; for an alias, the lowest score'),
   })
   .meta({ id: 'Model' });
 export type ModelView = z.output<typeof ModelView>;
@@ -339,7 +342,8 @@ function configured(known: Model | undefined, own: ModelSettings): Model {
   if (vendor === undefined || dimensions === undefined || maxTokens === undefined) {
     throw invalidModel(own.id, 'is not in the catalog, so it needs vendor or local, dimensions and max_tokens');
   }
-  if (own.local !== undefined && own.vendor !== undefined) throw invalidModel(own.id, 'has either vendor or local');
+  if (own.local !== undefined && own.vendor !== undefined)
+    throw invalidModel(own.id, 'must have either vendor or local, not both');
   if (known && known.kind !== 'semantic') throw invalidModel(own.id, 'is built in and cannot be changed');
   // For a catalog model, `dimensions` is the default of our answers, not the length that the vendor sends.
   const native = own.upstreamDimensions ?? known?.nativeDimension ?? dimensions;

@@ -50,7 +50,7 @@ async function load(choice: TokenizerChoice): Promise<CountText> {
     return await loadTokenizerFile(choice.path);
   } catch (cause) {
     throw new TokenizerFileError(
-      isMissing(cause) ? 'does not exist; check its path' : 'is no valid tokenizer.json; replace the file',
+      isMissing(cause) ? 'does not exist; check its path' : 'is not a valid tokenizer.json; replace the file',
       cause,
     );
   }

@@ -88,7 +88,10 @@ async function readReplyLine(reader: SocketReader): Promise<Reply> {
   try {
     return JSON.parse(await reader.readLine(Number.POSITIVE_INFINITY));
   } catch (error) {
-    throw stopped('before it answered, so the operation may be done or not; look, and repeat it', error);
+    throw stopped(
+      'before it answered, so the operation may or may not be done; check its result before you repeat it',
+      error,
+    );
   }
 }
 

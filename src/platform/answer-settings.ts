@@ -9,29 +9,29 @@ const Answers = z.strictObject({
   base_url: baseUrl.describe(
     'address of the API, without the path of the operation, such as https://api.openai.com/v1 or https://api.anthropic.com',
   ),
-  api_key: secret.optional().describe('key of the vendor, which a variable of the environment may hold'),
+  api_key: secret.optional().describe('API key of the vendor, or a reference to a variable of the environment'),
   model: z.string().min(1).max(200).describe('name of the model at the vendor'),
-  output_tokens_max: z.int().min(50).max(100_000).default(1_024).describe('tokens of one answer at most'),
+  output_tokens_max: z.int().min(50).max(100_000).default(1_024).describe('maximum number of tokens in an answer'),
   passage_tokens_max: z
     .int()
     .min(200)
     .max(500_000)
     .default(6_000)
-    .describe('tokens of the passages that are sent with a question'),
+    .describe('maximum number of tokens in the passages that are sent with a question'),
   timeout_seconds: z.number().positive().max(600).default(60).describe('time limit of one answer'),
-  concurrency_max: z.int().min(1).max(1_000).default(64).describe('answers at the same time'),
+  concurrency_max: z.int().min(1).max(1_000).default(64).describe('maximum number of answers at the same time'),
   concurrency_of_one_max: z
     .int()
     .min(1)
     .max(1_000)
     .default(16)
-    .describe('answers of one organization at the same time'),
+    .describe('maximum number of answers of one organization at the same time'),
   keep_days: z
     .number()
     .min(0)
     .max(3_650)
     .default(0)
-    .describe('days for which an answer can be read again with its passages; 0: none is kept'),
+    .describe('days for which answers are kept with their passages; 0: answers are not kept'),
   price_per_million_input: z.number().min(0).optional().describe('price of a million tokens of questions and passages'),
   price_per_million_output: z.number().min(0).optional().describe('price of a million tokens of answers'),
 });

@@ -34,9 +34,11 @@ export const backupSettings = {
   backup: z
     .strictObject({
       /** Place of scheduled backups; without it, none are made. */
-      to: Location.optional().describe('folder or s3://bucket/prefix of scheduled backups; without it there are none'),
+      to: Location.optional().describe(
+        'folder or s3://bucket/prefix for scheduled backups (default: no scheduled backups)',
+      ),
       every: Interval.default('24h').describe('time between two backups, such as 24h'),
-      keep: z.number().int().min(1).max(1_000).default(7).describe('complete backups that are kept'),
+      keep: z.number().int().min(1).max(1_000).default(7).describe('number of complete backups to keep'),
     })
     .prefault({})
     .describe('scheduled backups'),
@@ -49,13 +51,13 @@ export const backupSettings = {
         .min(1)
         .max(36_500)
         .default(365)
-        .describe('days for which finished jobs are kept; the last job of a document is kept with it'),
+        .describe('days for which finished jobs are kept; the last job of a document is kept as long as the document'),
       usage_days: z
         .number()
         .min(31)
         .max(36_500)
         .optional()
-        .describe('days for which usage is kept; it is removed by whole months (default: for ever)'),
+        .describe('days for which usage is kept; whole months are removed at a time (default: forever)'),
     })
     .prefault({})
     .describe('time for which records are kept'),
@@ -66,7 +68,7 @@ export const backupSettings = {
     .min(0)
     .max(64 * 1024 * MIB)
     .default(256 * MIB)
-    .describe('file that is deleted when the disk is full, so that the service can work again; 0 for none'),
+    .describe('size of a file that the service deletes when the disk is full, so that it can work again; 0 for none'),
 };
 
 type BackupFile = z.output<z.ZodObject<typeof backupSettings>>;

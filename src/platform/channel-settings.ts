@@ -16,13 +16,13 @@ const Messenger = z
   .strictObject({
     base_url: address
       .optional()
-      .describe('address to which notifications are posted; without it they are only recorded'),
+      .describe('address to which notifications are posted (default: notifications are only recorded)'),
     /** Scheme of the header `Authorization`, before the `rest_api_key` of the configuration. */
     auth_scheme: z
       .string()
       .regex(/^[A-Za-z][A-Za-z0-9-]{0,63}$/, 'must be one word')
       .default('Bearer')
-      .describe('scheme of the header Authorization, before the key of the configuration'),
+      .describe('scheme of the header Authorization, in front of the key of the configuration'),
     timeout_seconds: timeoutSeconds.describe('time limit of a notification'),
   })
   .prefault({});
@@ -58,7 +58,7 @@ const platformSettings = {
       callback_origins: z
         .array(Origin)
         .default(['https://*.kakao.com'])
-        .describe('origins of callback addresses that replies are sent to; *. stands for the subdomains'),
+        .describe('origins of callback addresses to which replies may be sent; *. stands for any subdomain'),
     })
     .prefault({})
     .describe('KakaoTalk skills'),
@@ -86,17 +86,17 @@ export const channelSettings = {
         .min(0.5)
         .max(60)
         .default(REPLY_DEADLINE_SECONDS_DEFAULT)
-        .describe('time after which a delivery is answered by an apology'),
+        .describe('time after which the service answers a message with an apology'),
       delivery_days: z
         .number()
         .min(0)
         .max(3_650)
         .default(DELIVERY_DAYS_DEFAULT)
-        .describe('time for which received messages are listed, without their texts; 0: ten minutes'),
+        .describe('days for which the list of received messages is kept, without their texts; 0: ten minutes'),
       keep_questions: z
         .boolean()
         .default(false)
-        .describe('keep the texts of questions without an answer for 30 days, without those who asked'),
+        .describe('keep the texts of unanswered questions for 30 days, without the names of the people who asked'),
     })
     .prefault({})
     .describe('messaging channels'),

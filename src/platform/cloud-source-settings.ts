@@ -19,12 +19,12 @@ export const confluencePlace = {
 };
 
 export const notionPlace = {
-  token: tokenSetting.describe('token of an internal integration, with which the pages are shared'),
+  token: tokenSetting.describe('token of an internal integration; share the pages with this integration'),
   url: https.default('https://api.notion.com').describe('address of the API'),
 };
 
 export const googleDrivePlace = {
-  service_account: ServiceAccountKey.describe('JSON key of a service account, with which the files are shared'),
+  service_account: ServiceAccountKey.describe('JSON key of a service account; share the files with this account'),
   url: https.default('https://www.googleapis.com').describe('address of the API'),
 };
 
@@ -33,7 +33,7 @@ export const sharePointPlace = {
   client_id: id.describe('id of the application'),
   client_secret: tokenSetting.describe('secret of the application'),
   site: id.optional().describe('site, such as acme.sharepoint.com:/sites/team'),
-  user: id.optional().describe('user name of a person, whose OneDrive is read instead of a site'),
+  user: id.optional().describe('user name of a person, to read their OneDrive instead of a site'),
   login_url: https.default('https://login.microsoftonline.com').describe('address of Microsoft Entra ID'),
   graph_url: https.default('https://graph.microsoft.com').describe('address of Microsoft Graph'),
 };

@@ -60,45 +60,51 @@ export const ConfigFile = z.strictObject({
   base_url: z
     .url()
     .optional()
-    .describe('address at which clients reach the service, for links in answers (default: that of the request)'),
+    .describe('public address of the service, for links in responses (default: that of the request)'),
   log_level: z
     .enum(['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'])
     .default('info')
     .describe('lowest level of log lines'),
   database_url: postgresUrl
     .optional()
-    .describe('PostgreSQL 15 or later; without it the service runs its own in the data directory'),
+    .describe(
+      'address of a PostgreSQL server, version 15 or later (default: the service runs its own in the data directory)',
+    ),
   database_direct_url: postgresUrl
     .optional()
-    .describe('connection for locks and notifications, if database_url goes through a pooler (default: database_url)'),
+    .describe(
+      'direct address for locks and notifications, if database_url goes through a pooler (default: database_url)',
+    ),
   database_replica_url: postgresUrl
     .optional()
-    .describe('streaming replica of the database, which answers lists, documents and usage'),
+    .describe('address of a streaming replica, from which the service reads lists, documents and usage'),
   database_replica_max_lag_seconds: z
     .number()
     .min(2)
     .max(3600)
     .default(5)
-    .describe('greatest age of usage that the replica tells; beyond it the primary answers'),
+    .describe('maximum lag of the replica for usage; if it lags more, the service reads from the primary'),
   ...redisSettings,
   secret_key: z
     .string()
     .min(32, 'must have at least 32 characters')
     .transform((value) => new Secret(value))
     .optional()
-    .describe('key from which all others are derived; equal on every host (default: secret.key in the data directory)'),
+    .describe(
+      'key from which all other keys are derived; must be equal on every host (default: secret.key in the data directory)',
+    ),
   cron_secret: z
     .string()
     .min(16, 'must have at least 16 characters')
     .transform((value) => new Secret(value))
     .optional()
-    .describe('secret of the calls that a scheduler makes'),
+    .describe('secret with which a scheduler authenticates its calls'),
   trust_proxy: z
     .array(z.string().refine(isNetwork, 'must be an address or a network, such as 127.0.0.1 or 10.0.0.0/8'), {
       error: 'must list the addresses of your proxies, such as [127.0.0.1, 10.0.0.0/8]',
     })
     .default([])
-    .describe('addresses and networks of your proxies, whose X-Forwarded headers are believed'),
+    .describe('addresses and networks of your proxies; the service trusts their X-Forwarded headers'),
   ...oidcSettings,
   ...storageSettings,
   ...embeddingSettings,
@@ -121,7 +127,7 @@ export const ConfigFile = z.strictObject({
         .enum(['auto', 'always', 'never'])
         .default('auto')
         .describe(
-          'answers in base64: auto for clients that ask for it and are not known to read lists, always, or never',
+          'use of base64 for vectors in responses: auto (if the client asks for it and is not known to read lists), always or never',
         ),
       deadline_seconds: z.number().positive().max(600).default(30).describe('time limit of a request'),
       image_deadline_seconds: z
@@ -135,12 +141,12 @@ export const ConfigFile = z.strictObject({
         .int()
         .min(0)
         .default(128 * MIB)
-        .describe('memory of the cache of vectors; 0 switches it off'),
+        .describe('memory for the cache of vectors; 0 turns it off'),
       built_in: z
         .enum(['semantic', 'lexical'])
         .optional()
         .describe(
-          'built-in model that embeds where no vendor does: semantic matches meanings, lexical matches words (default: semantic; lexical in installations of earlier versions and on hosts with less than 3 GB of memory)',
+          'built-in model to use without a vendor; semantic matches meanings, lexical matches words (default: semantic; lexical in installations of earlier versions and on hosts with less than 3 GB of memory)',
         ),
     })
     .prefault({})
@@ -176,17 +182,17 @@ export const ConfigFile = z.strictObject({
         .int()
         .min(128 * MIB)
         .default(512 * MIB)
-        .describe('memory of the process that reads a document'),
+        .describe('memory limit of the process that reads a document'),
       failed_logins_per_minute: z
         .number()
         .int()
         .min(1)
         .default(60)
-        .describe('refused credentials of an address before answers to it are slowed'),
+        .describe('number of refused credentials after which responses to an address are delayed'),
       document_seconds: z.number().int().min(1).max(3600).default(60).describe('processor time for reading a document'),
     })
     .prefault({})
-    .describe('bounds of requests and documents'),
+    .describe('limits of requests and documents'),
   bulk: z
     .strictObject({
       calls_in_flight: z
@@ -195,7 +201,7 @@ export const ConfigFile = z.strictObject({
         .min(1)
         .max(64)
         .default(8)
-        .describe('calls to a provider at the same time for one job'),
+        .describe('maximum number of calls to a provider at the same time for one job'),
       retention_days: z.number().positive().max(3650).default(7).describe('days for which results are kept'),
       retry_window_hours: z
         .number()
@@ -208,16 +214,28 @@ export const ConfigFile = z.strictObject({
     .describe('bulk embedding jobs'),
   workers: z
     .strictObject({
-      embed_concurrency: z.number().int().min(1).max(64).default(2).describe('bulk embedding jobs at the same time'),
-      ingest_concurrency: z.number().int().min(1).max(64).default(12).describe('documents at the same time'),
+      embed_concurrency: z
+        .number()
+        .int()
+        .min(1)
+        .max(64)
+        .default(2)
+        .describe('maximum number of bulk embedding jobs at the same time'),
+      ingest_concurrency: z
+        .number()
+        .int()
+        .min(1)
+        .max(64)
+        .default(12)
+        .describe('maximum number of documents at the same time'),
       lease_seconds: z
         .number()
         .int()
         .min(5)
         .max(3600)
         .default(30)
-        .describe('time after which a silent worker loses its job'),
-      retries_max: z.number().int().min(0).max(100).default(5).describe('attempts after the first one'),
+        .describe('time without a heartbeat after which a worker loses its job'),
+      retries_max: z.number().int().min(0).max(100).default(5).describe('number of attempts after the first one'),
     })
     .prefault({})
     .describe('workers of jobs'),

@@ -5,14 +5,14 @@ import { z } from 'zod';
 export const consoleSettings = {
   console: z
     .strictObject({
-      name: z.string().trim().min(1).max(60).optional().describe('name of this installation, which the console shows'),
+      name: z.string().trim().min(1).max(60).optional().describe('name of this installation in the console'),
       logo: z
         .string()
         .refine((file) => path.isAbsolute(file), 'must be an absolute path')
         .regex(/\.(?:svg|png)$/i, 'must be an SVG or PNG file')
         .optional()
-        .describe('picture beside the name, an SVG or PNG file'),
-      session_hours: z.number().min(0.1).max(720).default(12).describe('time after which a session ends in any case'),
+        .describe('SVG or PNG file with a picture to show beside the name'),
+      session_hours: z.number().min(0.1).max(720).default(12).describe('maximum length of a session'),
       session_idle_minutes: z
         .number()
         .min(2)

@@ -70,7 +70,7 @@ export function organizationMoving(cause?: unknown): AppError {
     code: 'organization_moving',
     status: 503,
     message:
-      'the organization is being moved to another installation: searches and reading go on, and changes are refused until the move is over; send the request again later',
+      'the organization is being moved to another installation, so changes are refused; searches and reads still work; send the request again later',
     retryable: true,
     retryAfterSeconds: 10,
     cause,

@@ -13,12 +13,14 @@ const OAuth = z.strictObject({
       const { protocol, hostname } = new URL(url);
       return protocol === 'https:' || isLoopbackHost(hostname);
     }, 'must begin with https://, unless it is on this host')
-    .describe('address that gives access tokens'),
+    .describe('address to request access tokens from'),
   client_id: z.string().min(1).max(512).describe('id of the client at the authorization server'),
   client_secret: passwordSetting.optional().describe('secret of the client'),
   refresh_token: passwordSetting
     .optional()
-    .describe('token to get access tokens with; without it, the client gets them for itself (client credentials)'),
+    .describe(
+      'token for requesting access tokens (default: the client requests them for itself, by client credentials)',
+    ),
   scope: z.string().min(1).max(1024).optional().describe('scope to ask for, if the authorization server needs it'),
 });
 
@@ -32,7 +34,7 @@ export const imapPlace = {
   security: z
     .enum(SECURITY)
     .default('tls')
-    .describe('tls, starttls, or none, which is allowed for a server on this host only'),
+    .describe('tls, starttls or none; none is allowed only for a server on this host'),
   user: z.string().min(1).max(320).describe('name to log in with'),
   password: passwordSetting.optional().describe('password, or an app password'),
   oauth: OAuth.optional().describe('access tokens instead of a password (XOAUTH2, OAUTHBEARER)'),

@@ -10,13 +10,13 @@ export const localModelSettings = {
         .min(1)
         .max(1024)
         .optional()
-        .describe('threads that one model computes with at most (default: all processors)'),
+        .describe('maximum number of threads of one model (default: number of processors)'),
       idle_minutes: z
         .number()
         .min(0)
         .max(10_080)
         .default(30)
-        .describe('time without a request after which a model is unloaded; 0 keeps it'),
+        .describe('time without requests after which a model is unloaded; 0: never'),
       hub_url: z
         .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
         .default('https://huggingface.co')
@@ -32,12 +32,12 @@ export const localModelSettings = {
         .string()
         .min(1)
         .optional()
-        .describe('folder with models, one in each folder in it, that operators may install in the console'),
+        .describe('folder whose subfolders each contain a model that operators may install in the console'),
       runtime_library: z
         .string()
         .min(1)
         .optional()
-        .describe('path of a library of ONNX Runtime to use in place of the one that npm installs'),
+        .describe('path of an ONNX Runtime library to use instead of the one that npm installs'),
     })
     .prefault({})
     .describe('models that run on this host'),

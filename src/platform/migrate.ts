@@ -185,7 +185,7 @@ function findPending(migrations: Migration[], applied: Applied[], minimumVersion
       throw new AppError({
         code: 'migration_out_of_order',
         status: 503,
-        message: `migration ${version} (${name}) is not applied, but the database already has the later migration ${newestApplied}: give yours a number above that`,
+        message: `migration ${version} (${name}) is not applied, but the database already has the later migration ${newestApplied}: give your migration a higher number`,
       });
     }
     if (row.checksum === checksum) return false;

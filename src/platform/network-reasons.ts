@@ -8,7 +8,7 @@ export const NETWORK_REASONS: Readonly<Record<string, string>> = {
   EACCES: 'this socket may not be opened by this user',
   ETIMEDOUT: 'it does not answer',
   TimeoutError: 'it does not answer',
-  EHOSTUNREACH: 'there is no way to this host',
-  ENETUNREACH: 'there is no way to this network',
+  EHOSTUNREACH: 'this host is unreachable',
+  ENETUNREACH: 'this network is unreachable',
   EPROTO: 'it does not speak TLS; use http:// or redis:// if it has none',
 };

@@ -17,7 +17,7 @@ export const oidcSettings = {
         .min(1)
         .optional()
         .describe('clients (azp) whose tokens are accepted (default: all)'),
-      client_id: z.string().min(1).optional().describe('client of the console, which signs people in at the provider'),
+      client_id: z.string().min(1).optional().describe('id of the OAuth client with which the console signs people in'),
       client_secret: z
         .string()
         .min(1)
@@ -27,7 +27,7 @@ export const oidcSettings = {
       scopes: z
         .array(z.string().regex(/^[!#-[\]-~]+$/))
         .default(['openid', 'email'])
-        .describe('scopes that the console asks the provider for'),
+        .describe('scopes that the console requests'),
       email_domains: z
         .record(z.string().toLowerCase(), z.string().min(1))
         .default({})
@@ -41,7 +41,9 @@ export const oidcSettings = {
         .min(1)
         .max(200)
         .optional()
-        .describe('claim with the groups of a person, a list of texts; groups are matched by name or claim'),
+        .describe(
+          'claim with the groups of a person, as a list of texts; each matches the name or the claim value of a group',
+        ),
     })
     .optional()
     .describe('tokens of an OpenID provider, which users may send instead of API keys'),

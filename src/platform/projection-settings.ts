@@ -9,14 +9,14 @@ const onOff = z
   .transform((value) => value === true || value === 'on');
 
 const Auto = z.strictObject({
-  enabled: onOff.prefault('on').describe('fit the maps of new models by itself'),
+  enabled: onOff.prefault('on').describe('fit the maps of new models automatically'),
   texts_max: z
     .int()
     .min(0)
     .max(10_000)
     .refine((texts) => texts === 0 || texts >= TEXTS_MIN, `must be 0 (no calibration) or at least ${TEXTS_MIN}`)
     .default(2_000)
-    .describe('texts that the calibration of one model may send to providers'),
+    .describe('maximum number of texts that the calibration of one model may send to providers'),
   from_buckets: z
     .boolean()
     .default(false)

@@ -29,15 +29,20 @@ const OwnModel = z.strictObject({
     .optional()
     .describe('installed model that serves it'),
   dimensions: z.int().min(1).max(16_384).optional().describe('dimensions of its vectors'),
-  max_tokens: z.int().min(1).max(10_000_000).optional().describe('tokens of one text at most'),
-  variable_dimensions: z.boolean().optional().describe('the vendor accepts a number of dimensions'),
+  max_tokens: z.int().min(1).max(10_000_000).optional().describe('maximum number of tokens in a text'),
+  variable_dimensions: z.boolean().optional().describe('true: the vendor accepts a requested number of dimensions'),
   revision: z.string().min(1).max(64).optional().describe('revision; vectors of different revisions are not compared'),
   prefixes: z
     .union([z.literal('e5'), z.partialRecord(z.enum(TASK_TYPES), z.string().max(1000))])
     .optional()
     .describe('text put in front of an input, by task type; e5: the prefixes of the e5 family'),
   tokenizer: z.string().min(1).optional().describe('cl100k, estimate, or the path of a tokenizer.json'),
-  upstream_dimensions: z.int().min(1).max(16_384).optional().describe('dimensions to ask the vendor for'),
+  upstream_dimensions: z
+    .int()
+    .min(1)
+    .max(16_384)
+    .optional()
+    .describe('number of dimensions to request from the vendor'),
   price_per_million: z.number().min(0).optional().describe('price of a million tokens, for estimates'),
 });
 
@@ -58,7 +63,7 @@ function modelOf(model: z.output<typeof OwnModel>) {
 }
 
 /** Schema of the alias: the model by language (ISO 639-1), and the default model for other languages. */
-const Alias = z.object({ default: modelId.describe('model for all languages that are not named') }).catchall(modelId);
+const Alias = z.object({ default: modelId.describe('model for all other languages') }).catchall(modelId);
 
 const Vision = z.strictObject({
   protocol: z.enum(['openai', 'gemini', 'ollama']).describe('wire protocol of the API'),
@@ -91,7 +96,12 @@ const Rerank = z
     base_url: baseUrl.optional().describe('address of the API'),
     api_key: secret.optional().describe('key of the vendor'),
     model: z.string().min(1).max(200).optional().describe('name of the model, or local/NAME; not needed with tei'),
-    timeout_seconds: z.number().positive().max(60).default(3).describe('time that a search waits for the reranker'),
+    timeout_seconds: z
+      .number()
+      .positive()
+      .max(60)
+      .default(3)
+      .describe('maximum time that a search waits for the reranker'),
     concurrency_max: z.int().min(1).max(256).default(16).describe('calls at the same time'),
     /** Maximum number of texts in one call, if the server accepts fewer than its protocol allows. */
     items_max: z.int().min(1).max(1000).optional().describe('texts in one call, if fewer than the protocol allows'),
@@ -140,9 +150,9 @@ export const perAxis = z.partialRecord(z.enum(AXES), z.int().min(0));
 export const perRateAxis = z.partialRecord(z.enum(RATE_AXES), z.int().min(1));
 
 const PlanLimits = z.strictObject({
-  quotas: perAxis.default({}).describe('texts, images or answers in a month, by kind of request'),
-  requests_per_minute: perRateAxis.default({}).describe('requests in a minute, by kind of request'),
-  storage_bytes: z.int().min(0).optional().describe('bytes of all documents of an organization'),
+  quotas: perAxis.default({}).describe('maximum number of texts, images or answers per month, by kind of request'),
+  requests_per_minute: perRateAxis.default({}).describe('maximum number of requests per minute, by kind of request'),
+  storage_bytes: z.int().min(0).optional().describe('maximum size of all documents of an organization'),
 });
 
 interface PlanSettings {
@@ -160,25 +170,27 @@ export const embeddingSettings = {
   providers: z
     .record(name, Provider)
     .default({})
-    .describe('vendors and servers of embedding models, by a name of yours'),
-  models: z.array(OwnModel).max(1000).default([]).describe('models of yours, and changes to models of the catalog'),
+    .describe('vendors and servers of embedding models, by a name that you choose'),
+  models: z.array(OwnModel).max(1000).default([]).describe('your own models, and changes to models of the catalog'),
   model_names: z
     .record(z.string().min(1).max(200), z.string().min(1).max(200))
     .default({})
-    .describe('more names of models and rerankers, such as those that client code sends: model id by name'),
+    .describe('additional names for models and rerankers, such as those in your client code: model id by name'),
   alias: z
     .strictObject({
       'service-embed-1-small': Alias.optional().describe('model for each language (ISO 639-1), and a default'),
     })
     .default({})
-    .describe('models behind a name that requests use'),
+    .describe('models by language, for a name that requests use'),
   vision: Vision.optional().describe('vision model that reads text in pictures, instead of the built-in OCR'),
   rerank: Rerank.optional().describe('server that orders search results, and documents of POST /v1/rerank'),
   rerankers: z
     .array(Rerank)
     .max(16)
     .default([])
-    .describe('more rerankers for POST /v1/rerank; they replace rerank, in this order, while it fails'),
+    .describe(
+      'additional rerankers for POST /v1/rerank; while the one under rerank fails, they replace it in this order',
+    ),
   plans: z.partialRecord(z.enum(PLANS), PlanLimits).default({}).describe('quotas and rates of the plans'),
 };
 

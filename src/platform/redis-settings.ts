@@ -25,22 +25,22 @@ export const redisSettings = {
     .regex(/^rediss?:\/\/|^\//, 'must be a redis:// or rediss:// URL, or the path of a socket')
     .transform((value) => new Secret(value))
     .optional()
-    .describe('shared cache, request rates and notifications of several processes'),
+    .describe('address of Redis, for the shared cache, request rates and notifications of several processes'),
   redis: z
     .strictObject({
       sentinels: addresses('10.0.0.7:26379')
         .optional()
         .describe(
-          'addresses of the Sentinels (HOST:PORT), which name the primary in place of the host of redis_url; user, password, database number and TLS of the servers stay those of redis_url',
+          'addresses of the Sentinels (HOST:PORT), which name the primary; redis_url still sets user, password, database number and TLS of the servers, but its host is not used',
         ),
       primary: z.string().min(1).max(128).default('mymaster').describe('name of the primary in the Sentinels'),
-      sentinel_username: z.string().min(1).optional().describe('user at the Sentinels'),
-      sentinel_password: secret.optional().describe('password at the Sentinels'),
+      sentinel_username: z.string().min(1).optional().describe('user name for the Sentinels'),
+      sentinel_password: secret.optional().describe('password for the Sentinels'),
       sentinel_tls: z.boolean().default(false).describe('connect to the Sentinels by TLS'),
       cluster: addresses('10.0.0.7:6379')
         .optional()
         .describe(
-          'addresses of some servers of a Redis Cluster (HOST:PORT), which name the others; user, password and TLS of the servers are those of redis_url, whose host is not used',
+          'addresses of some servers of a Redis Cluster (HOST:PORT), which name the others; redis_url still sets user, password and TLS of the servers, but its host is not used',
         ),
     })
     .prefault({})
@@ -105,7 +105,7 @@ export function redisFaults({ redis_url: url, redis }: RedisFile): { path: strin
 
 function clusterFaults(url: Secret | undefined, hasSentinels: boolean): { path: string[]; message: string }[] {
   const path = ['redis', 'cluster'];
-  if (hasSentinels) return [{ path, message: 'a Redis Cluster fails over by itself; leave redis.sentinels out' }];
+  if (hasSentinels) return [{ path, message: 'a Redis Cluster has its own failover; leave out redis.sentinels' }];
   if (url === undefined) {
     const message =
       'needs REDIS_URL, which has the user and password of the servers; its host is not used (redis://cluster)';

@@ -16,7 +16,7 @@ export const searchSettings = {
         .max(65_536)
         .default(1_024)
         .describe(
-          'memory for copies of the search indexes that are in use, and a tenth of it more for the facts of their documents; 0: none',
+          'memory for copies of the search indexes in use; facts about their documents need up to a tenth of it in addition; 0: no copies',
         ),
       table_cache_mb: z
         .int()
@@ -24,21 +24,24 @@ export const searchSettings = {
         .max(65_536)
         .default(1_024)
         .describe(
-          'memory for the indexes of large buckets that are not held as copies; a bucket of 1,000,000 chunks needs at least 500',
+          'memory for the indexes of large buckets that have no copy in memory; a bucket of 1,000,000 chunks needs at least 500',
         ),
       result_links: z
         .enum(['console', 'signed'])
         .default('console')
         .describe(
-          'addresses of results: console: page of the console, for people who can sign in; signed: page that opens without sign-in for one hour',
+          'links to documents in results; console: page of the console, for people who can sign in; signed: page that opens without sign-in for one hour',
         ),
       log: z
         .enum(LOG_LEVELS)
         .default('counts')
         .describe(
-          'what is kept of searches: off: nothing; counts: numbers by day and bucket; queries: also what was asked, without who asked. An organization can choose another level',
+          'information to keep about searches; off: nothing; counts: numbers by day and bucket; queries: also the text of queries, but not who asked. An organization can choose another level',
         ),
-      log_max: z.enum(LOG_LEVELS).default('queries').describe('the most that an organization can choose for log'),
+      log_max: z
+        .enum(LOG_LEVELS)
+        .default('queries')
+        .describe('highest value of search.log that an organization can choose'),
       log_retention_days: z
         .number()
         .positive()

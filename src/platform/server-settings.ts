@@ -20,7 +20,7 @@ export const serverSettings = {
     .describe('the HTTP server'),
   metrics: z
     .strictObject({
-      host: z.string().min(1).default('127.0.0.1').describe('address of the port for metrics'),
+      host: z.string().min(1).default('127.0.0.1').describe('address to listen on for metrics'),
       port: z.coerce
         .number()
         .int()
@@ -28,11 +28,11 @@ export const serverSettings = {
         .max(65535)
         .optional()
         .describe(
-          'port where every long-running process serves /metrics, /healthz and /readyz without credentials; keep it inside your network (default: none)',
+          'port on which every long-running process serves /metrics, /healthz and /readyz without credentials; allow access only from your own network (default: none)',
         ),
     })
     .prefault({})
-    .describe('metrics of this process on a port of their own'),
+    .describe('metrics of each process on a separate port'),
 };
 
 interface ServerFile {

@@ -124,7 +124,7 @@ function readConfigFile(
       return;
     }
     omitted.add(provider);
-    omissions.push(`the provider ${provider} is left out here, because ${name} is not set in the environment`);
+    omissions.push(`the provider ${provider} is not used here, because ${name} is not set in the environment`);
   };
   const complete = interpolate(tree, env, missing) as Tree;
   const providers = complete['providers'];

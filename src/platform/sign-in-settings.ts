@@ -23,7 +23,9 @@ export const signInSettings = {
       client_hosts: z
         .array(z.string().regex(/^[a-z0-9.-]+(?::\d{1,5})?$/, 'must be a host in lower case, such as claude.ai'))
         .default(CLIENT_HOSTS)
-        .describe('hosts whose client ID metadata documents are read; other applications register themselves'),
+        .describe(
+          'hosts whose client ID metadata documents the service may read; other applications register themselves',
+        ),
     })
     .prefault({})
     .describe('sign-in to the tool server by OAuth'),

@@ -36,7 +36,7 @@ const shared = {
     .array(z.string().min(1).max(128))
     .min(1)
     .default([FIRST_ORGANIZATION])
-    .describe('names of the organizations that may read it; "*" for all'),
+    .describe('names of the organizations that may use the connection; "*" for all'),
 };
 
 const name = z.string().regex(/^[a-z0-9][a-z0-9._-]{0,63}$/, 'must be lower-case letters, digits, ".", "_" and "-"');
@@ -59,7 +59,7 @@ const S3 = z.strictObject({
       secret_access_key: tokenSetting.describe('secret of the access key'),
       session_token: tokenSetting.optional().describe('token of temporary credentials'),
     })
-    .describe('keys of an own account; the role of the machine is never used'),
+    .describe('access keys of an account for this purpose; the service never uses the role of the machine'),
 });
 
 const Postgres = z.strictObject({
@@ -148,7 +148,7 @@ export const sourceSettings = {
       ]),
     )
     .default({})
-    .describe('places that connected sources may read, by a name of yours'),
+    .describe('connections that sources may read, by a name that you choose'),
   source_roots: z
     .array(absolutePath)
     .min(1)

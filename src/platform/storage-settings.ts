@@ -26,7 +26,7 @@ export const s3Place = {
   path_style: z
     .boolean()
     .optional()
-    .describe('addresses of the form endpoint/bucket/key (default: true with an endpoint)'),
+    .describe('true: use addresses of the form endpoint/bucket/key (default: true with an endpoint)'),
 };
 
 /** Settings of the storage of files and of the search index: on the disk of this host, or in a bucket for all hosts. */
@@ -47,16 +47,19 @@ export const storageSettings = {
       session_token: secret.optional().describe('token of temporary credentials'),
     })
     .prefault({})
-    .describe('files and index in a bucket on S3 instead of the data directory'),
+    .describe('storage of files and index in a bucket on S3 instead of the data directory'),
   index: z
     .strictObject({
-      storage: z.enum(['disk', 's3']).optional().describe('disk or s3 (default: s3 with a bucket, else disk)'),
+      storage: z
+        .enum(['disk', 's3'])
+        .optional()
+        .describe('disk or s3 (default: s3 if objects.bucket is set, otherwise disk)'),
       milvus: z
         .strictObject({
           url: z
             .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
             .refine((url) => /^https?:\/\/[^/?#@]+\/?$/.test(url), 'must have no path, no query and no credentials')
-            .describe('address of the server, such as https://milvus.example:19530; https: with TLS'),
+            .describe('address of the server, such as https://milvus.example:19530; https stands for TLS'),
           token: secret.optional().describe('API key, or USER:PASSWORD'),
           database: z
             .string()

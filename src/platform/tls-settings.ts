@@ -22,7 +22,7 @@ export const tlsSettings = {
         .boolean()
         .default(false)
         .describe('true: you agree to the terms of the authority that issues the certificate'),
-      email: z.email().optional().describe('address that the authority may write to'),
+      email: z.email().optional().describe('email address for messages from the authority'),
       acme_directory: z
         .url({ protocol: /^https$/, error: 'must be an https URL' })
         .default(LETS_ENCRYPT)
@@ -31,7 +31,7 @@ export const tlsSettings = {
         .string()
         .min(1)
         .optional()
-        .describe('file with the certificates (PEM) that acme_directory is trusted by, for an authority of your own'),
+        .describe('file with certificates (PEM) to trust for acme_directory, for an authority of your own'),
       http_port: z.coerce
         .number()
         .int()
@@ -43,7 +43,7 @@ export const tlsSettings = {
         .string()
         .min(1)
         .optional()
-        .describe('file with a certificate of yours and its chain (PEM), which is read again when it changes'),
+        .describe('file with your own certificate and its chain (PEM); the service reads it again when it changes'),
       key_file: z.string().min(1).optional().describe('file with the private key of cert_file (PEM)'),
     })
     .prefault({})
@@ -99,7 +99,7 @@ export function tlsFaults({ tls }: TlsFile): { path: string[]; message: string }
   if (domain !== undefined && certFile === undefined && !tls.agree_to_terms) {
     fault(
       'domain',
-      `needs your agreement to the terms of the authority at ${tls.acme_directory}: set tls.agree_to_terms: true or --agree-to-terms, or name a certificate of yours in tls.cert_file and tls.key_file`,
+      `needs your agreement to the terms of the authority at ${tls.acme_directory}: set tls.agree_to_terms: true or --agree-to-terms, or name your own certificate in tls.cert_file and tls.key_file`,
     );
   }
   return faults;

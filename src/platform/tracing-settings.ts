@@ -27,7 +27,9 @@ export const tracingSettings = {
         .min(0)
         .max(1)
         .default(1)
-        .describe('share of the traces that begin here and are sent; those that a caller began are kept as it decided'),
+        .describe(
+          'share of new traces to send, 0 to 1; for a trace that a caller began, the decision of the caller counts',
+        ),
     })
     .prefault({})
     .describe('traces of requests and jobs'),

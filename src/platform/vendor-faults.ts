@@ -53,7 +53,7 @@ function listFaults(provider: ProviderFile, endpoints: readonly Address[]): Faul
     ...(baseUrl === undefined ? [] : [noAddress()]),
     ...keys
       .filter((key) => provider[key] !== undefined)
-      .map((key) => ({ path: [key], message: `with endpoints, each has its own ${key}` })),
+      .map((key) => ({ path: [key], message: `cannot be combined with endpoints; set ${key} in each endpoint` })),
     ...endpoints.flatMap((endpoint, index) =>
       [
         ...(isPlaced(protocol, endpoint) ? [] : [{ path: ['base_url'], message: 'is needed' }]),

@@ -46,7 +46,7 @@ export const address = {
     .describe(
       'address of the API, without the path of the operation (bedrock and vertex: default: that of the region)',
     ),
-  api_key: secret.optional().describe('key of the vendor, which a variable of the environment may hold'),
+  api_key: secret.optional().describe('API key of the vendor, or a reference to a variable of the environment'),
   region: region.optional().describe('bedrock: region of AWS'),
   access_key_id: secret.optional().describe('bedrock: access key, instead of api_key'),
   secret_access_key: secret.optional().describe('bedrock: secret of the access key'),

@@ -18,7 +18,7 @@ const Endpoint = z.strictObject({
   name: name.optional().describe('name of this credential in logs and in doctor'),
   ...address,
   /** Share of the calls, relative to the provider's other endpoints. */
-  weight: z.number().positive().max(1000).default(1).describe('share of the calls, relative to the other endpoints'),
+  weight: z.number().positive().max(1000).default(1).describe('relative share of the calls that this endpoint gets'),
 });
 
 /** Names of models and limits of calls. */
@@ -29,7 +29,7 @@ const rules = {
     .describe('names at the vendor by model id, such as deployments of azure; needed for models outside the catalog'),
   concurrency_max: z.int().min(1).max(1024).default(16).describe('calls at the same time'),
   timeout_seconds: z.number().positive().max(600).default(20).describe('time limit of one call'),
-  retries_max: z.int().min(0).max(10).default(3).describe('attempts after the first one'),
+  retries_max: z.int().min(0).max(10).default(3).describe('number of attempts after the first one'),
   /** Maximum number of texts, and of tokens, in one call, if the vendor's limit is below that of its protocol. */
   items_max: z.int().min(1).max(10_000).optional().describe('texts in one call, if fewer than the protocol allows'),
   tokens_max: z.int().min(1).optional().describe('tokens in one call, if fewer than the protocol allows'),
@@ -89,7 +89,7 @@ const simpleVendor = {
   protocol: Provider.shape.protocol,
   ...address,
   base_url: address.base_url.meta({ maxLength: 2000 }),
-  api_key: secret.optional().describe('key of the vendor, which no answer shows'),
+  api_key: secret.optional().describe('API key of the vendor; no response shows it'),
   api_version: Provider.shape.api_version,
 };
 

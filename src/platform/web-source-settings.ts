@@ -38,13 +38,13 @@ export const webFields = {
     .min(1)
     .max(100)
     .describe(
-      'beginnings of the addresses that sources may read, https://docs.example.com/manual/; "*" for every public site',
+      'prefixes of the addresses that sources may read, such as https://docs.example.com/manual/; "*" for every public site',
     ),
   networks: z
     .array(z.string().refine(isNetwork, 'must be an address or a network such as 10.0.0.0/8'))
     .max(100)
     .default([])
-    .describe('addresses and networks of your own that may be reached; default: only public addresses'),
+    .describe('addresses and networks of your own that sources may reach (default: only public addresses)'),
   headers: z
     .record(
       z
@@ -54,14 +54,14 @@ export const webFields = {
       headerValue.describe('value of the header'),
     )
     .default({})
-    .describe('headers by name, sent only to the hosts of sites, such as Authorization'),
+    .describe('headers by name, such as Authorization; sent only to the hosts of sites'),
   cookie: headerValue.optional().describe('value of the header Cookie, sent only to the hosts of sites'),
   requests_per_second: z
     .number()
     .min(0.01)
     .max(10_000)
     .default(2)
-    .describe('requests per second of one source to one host'),
+    .describe('maximum number of requests per second of one source to one host'),
   user_agent: z
     .string()
     .max(200)
@@ -70,7 +70,7 @@ export const webFields = {
       'must be a name and a version, such as acme-crawler/1.0',
     )
     .default('service-crawler/1.0')
-    .describe('name of the service for websites; rules of robots.txt for this name apply'),
+    .describe('name that the service sends to websites; it follows the rules of robots.txt for this name'),
 };
 
 /** Refuse settings that would send secrets to any site. */

@@ -16,12 +16,15 @@ export const webdavPlace = {
     .refine((user) => !/[:\p{Cc}]/u.test(user), 'must have no colon and no control characters')
     .optional()
     .describe('name to log in with'),
-  password: passwordSetting.optional().describe('password, or an app password; empty if it is left out'),
+  password: passwordSetting.optional().describe('password, or an app password (default: empty)'),
   token: passwordSetting
     .refine((token) => /^[\x21-\x7e]+$/.test(token.reveal()), 'must be printable ASCII without spaces')
     .optional()
     .describe('bearer token instead of user and password'),
-  insecure: z.boolean().default(false).describe('true: allow http:// to another host, which anybody between can read'),
+  insecure: z
+    .boolean()
+    .default(false)
+    .describe('true: allow http:// to another host, where others in the network can read the traffic'),
   ca: caSetting,
 };
 

@@ -10,7 +10,7 @@ export const webhookSettings = {
         .array(z.string().refine(isNetwork, 'must be an address or a network such as 10.0.0.0/8'))
         .max(NETWORKS_MAX)
         .default([])
-        .describe('addresses and networks of your own to which webhooks may be sent; default: only public addresses'),
+        .describe('addresses and networks of your own to which webhooks may be sent (default: only public addresses)'),
     })
     .prefault({})
     .describe('webhooks that the service sends'),

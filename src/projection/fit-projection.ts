@@ -96,7 +96,7 @@ export async function planFit(
   const record = await selectSpace(context.sql, SPACE_ID);
   if (request.reference && record) {
     throw conflict(
-      `${SPACE_ID} was created from ${record.referenceModel} and is never created again; leave --reference out`,
+      `${SPACE_ID} was already created from ${record.referenceModel}; leave out --reference`,
       'space_exists',
     );
   }
@@ -207,7 +207,7 @@ function requireReference(context: ProjectionContext, record: SpaceRecord): Mode
   const reference = context.findModel(record.referenceModel);
   if (reference.revision !== record.referenceRevision) {
     throw conflict(
-      `${reference.id} has another revision than when ${SPACE_ID} was created; fit on the space's own texts (without --corpus and --from-bucket)`,
+      `the revision of ${reference.id} has changed since ${SPACE_ID} was created; fit on the space's own texts (without --corpus and --from-bucket)`,
       'reference_changed',
     );
   }

@@ -35,7 +35,7 @@ export const ScoreMatrix = z
         }),
       )
       .describe(
-        'searches across models on texts that no map was fitted on; null where only the way over the reference model was measured',
+        'scores of searches across models on held-out texts; null for a pair that was measured only through the reference model',
       ),
   })
   .meta({ id: 'ProjectionMatrix' });

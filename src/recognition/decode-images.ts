@@ -58,7 +58,8 @@ export function checkPixels({ width, height }: { readonly width: number; readonl
 
 function startOfBase64(text: string): number {
   const start = text.slice(0, PREFIX_CHARS_MAX);
-  if (/^https?:/i.test(start)) throw new ImageFault('must be the image itself in base64; addresses are not fetched');
+  if (/^https?:/i.test(start))
+    throw new ImageFault('must be the image itself in base64; the service does not fetch addresses');
   if (!/^data:/i.test(start)) return 0;
   const comma = start.indexOf(',');
   if (comma < 0 || !/;base64$/i.test(start.slice(0, comma))) {

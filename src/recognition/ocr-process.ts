@@ -303,6 +303,9 @@ function installation({ textCharsMax, imageBytesMax }: OcrProcessLimits): Instal
       readable: [here, path.join(here, '../../package.json'), core, ...data.map(({ folder }) => folder)],
     };
   } catch (error) {
-    throw new OcrFault('not_started', `the packages of the recogniser are not installed; run npm ci: ${String(error)}`);
+    throw new OcrFault(
+      'not_started',
+      `the packages for text recognition are not installed; run npm ci: ${String(error)}`,
+    );
   }
 }

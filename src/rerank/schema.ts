@@ -32,19 +32,19 @@ export const RerankRequest = z
     documents: Documents,
     top_n: Count.optional().describe('number of results; by default all documents'),
     top_k: Count.optional().describe("Voyage's name of top_n"),
-    return_documents: z.boolean().default(false).describe('true: each result has its document'),
+    return_documents: z.boolean().default(false).describe('true: return the document with each result'),
     rank_fields: z
       .array(z.string().min(1).max(200))
       .min(1)
       .max(20)
       .optional()
       .describe('fields of documents to rank by, in this order; by default text'),
-    max_tokens_per_doc: Count.optional().describe('about so many tokens of each document are read'),
+    max_tokens_per_doc: Count.optional().describe('approximate number of tokens to read of each document'),
     max_doc_length: Count.optional().describe("Jina's name of max_tokens_per_doc"),
     truncation: z
       .boolean()
       .default(true)
-      .describe('false: refuse documents that are too long, except with a reranker of Cohere, which always cuts them'),
+      .describe('false: refuse documents that are too long; a reranker of Cohere always truncates them'),
   })
   .superRefine((body, context) => {
     const fault = (key: string, other: string) =>

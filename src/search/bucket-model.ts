@@ -11,7 +11,7 @@ import type { Sql } from '../platform/postgres.ts';
 export const BucketDetails = BucketView.extend({
   embedding: z
     .object({
-      model: z.string().describe('queries and uploads of the bucket use it, whatever the routing says'),
+      model: z.string().describe('model of queries and uploads of the bucket, regardless of the routing'),
       revision: z.string().nullable(),
       space: z.string().describe('latent space of the vectors'),
       chunks: z.int().describe('chunks that the caller may find'),
@@ -20,7 +20,7 @@ export const BucketDetails = BucketView.extend({
     .describe('null: the bucket has no vectors; its first document is embedded by the model of the routing'),
   words_only_chunks: z
     .int()
-    .describe('chunks that the caller finds by words only so far: a model of this host is making their vectors'),
+    .describe('chunks that only keyword search finds until a model of this host has computed their vectors'),
 }).meta({ id: 'BucketDetails' });
 export type BucketDetails = z.output<typeof BucketDetails>;
 

@@ -48,7 +48,7 @@ export const KnowledgeRequest = z.object({
   retrieval_setting: z
     .object({
       top_k: z.int().min(1).max(TOP_K_MAX).default(10),
-      score_threshold: z.number().min(0).max(1).default(0).describe('least relevance of a record'),
+      score_threshold: z.number().min(0).max(1).default(0).describe('minimum relevance of a record'),
     })
     .prefault({}),
   metadata_condition: z
@@ -66,7 +66,7 @@ export const KnowledgeReply = z
     records: z.array(
       z.object({
         content: z.string(),
-        score: z.number().describe('relevance, 0 to 1; that of the search if it is not known'),
+        score: z.number().describe('relevance, 0 to 1; if it is unknown, the relevance of the search'),
         title: z.string().describe('file name'),
         metadata: z.record(z.string(), z.union([z.string(), z.number()])),
       }),

@@ -126,7 +126,7 @@ export async function openSearch(context: {
       copies?.prepare();
       await milvus?.probe().catch((error: unknown) => {
         if (error instanceof AppError && error.code === 'index_engine_unsupported') throw error;
-        logger.warn({ err: error }, 'Milvus is out of reach; its buckets cannot be searched until it answers');
+        logger.warn({ err: error }, 'Milvus is not reachable; its buckets cannot be searched until it answers');
       });
     },
     async close() {

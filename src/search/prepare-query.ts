@@ -112,7 +112,7 @@ async function embedStart(
     const isTooLong = error instanceof AppError && error.code === 'token_limit_exceeded' && query.length > 1;
     if (!isTooLong) throw error;
     const start = query.slice(0, graphemeCut(query, Math.floor(query.length / 2)));
-    const warning = `the query is longer than its model takes; the vector is that of its first ${start.length} characters`;
+    const warning = `the query is too long for the model, so its vector represents only the first ${start.length} characters`;
     if (start === '' || start.length === query.length) throw error;
     return embedStart(start, embed, [warning]);
   }

@@ -22,13 +22,15 @@ export const SearchRequest = z.object({
   rerank: z.boolean().default(false),
   rerank_top_k: z.int().min(1).max(TOP_K_MAX).optional(),
   score_threshold: z.number().min(0).max(1).optional(),
-  max_per_document: z.int().min(1).max(TOP_K_MAX).optional().describe('results of one document at most'),
+  max_per_document: z.int().min(1).max(TOP_K_MAX).optional().describe('maximum number of results from one document'),
   highlights: z.boolean().default(false).describe('show the sentences of each result that have words of the query'),
   explain: z.boolean().optional().describe('show the rank of each result in each leg, and the terms that it matched'),
   correct: z
     .boolean()
     .default(true)
-    .describe('replace words of the query that no document of the bucket has by the nearest that one has'),
+    .describe(
+      'replace a word of the query that no document of the bucket contains with the most similar one that occurs',
+    ),
 });
 export type SearchRequest = z.output<typeof SearchRequest>;
 
@@ -41,7 +43,7 @@ export const SearchResult = z
     highlights: z
       .array(Highlight)
       .optional()
-      .describe('with highlights: true, at most 3 sentences of the text that have words of the query, in its order'),
+      .describe('with highlights: true, at most 3 sentences that contain words of the query, in the order of the text'),
     score: z.number().describe('0..1: the fused score over its possible maximum, or the rerank score'),
     relevance: Relevance,
     relevance_score: RelevanceScore,
@@ -50,11 +52,13 @@ export const SearchResult = z
       bm25_score: z
         .number()
         .nullable()
-        .describe('BM25; 1 / rank in the keyword leg if the bucket holds documents that the caller may not see'),
+        .describe(
+          'BM25 score; 1 / rank in the keyword leg if the bucket contains documents that the caller may not see',
+        ),
       rrf_score: z.number().nullable(),
       rerank_score: z.number().nullable(),
     }),
-    explain: Explanation.optional().describe('with explain: true, reasons why the result is there'),
+    explain: Explanation.optional().describe('with explain: true, the reasons for the rank of the result'),
     metadata: z.record(z.string(), z.string()),
     citation: z.object({
       file_name: z.string(),
@@ -76,7 +80,7 @@ export const SearchResponse = z
     bucket_id: z.string(),
     model: z.string().nullable().describe('the model of the query vector; null in keyword mode'),
     results: z.array(SearchResult),
-    relevance: Relevance.describe('that of the most relevant result; none: nothing here seems to answer the query'),
+    relevance: Relevance.describe('relevance of the most relevant result; none: no result seems to answer the query'),
     relevance_score: RelevanceScore.describe('that of the most relevant result'),
     corrected: z.array(CorrectedWord).describe('words of the query that were replaced'),
     usage: z.object({ tokens: z.int() }),

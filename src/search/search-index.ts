@@ -28,7 +28,7 @@ const WIDENING = 4;
  * in memory. Otherwise, a caller in one of a thousand groups waits 8 times as long as one who sees everything.
  */
 const SPARSE = 16;
-const NOT_ALL = 'not every match could be looked at, so some results may be missing; narrow the search by a filter';
+const NOT_ALL = 'there were too many matches to check, so some results may be missing; narrow the search with a filter';
 /**
  * Maximum number of documents to list for the index: those that the filter selects, or, if `CANDIDATES_MAX` candidates
  * were not enough, all that the caller may see.

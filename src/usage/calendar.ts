@@ -57,7 +57,7 @@ export function toPeriod(
   const toMs = range.to === undefined ? nextMonthMs(nowMs) : momentMs(range.to, 'to');
   const fromMs = range.from === undefined ? monthStartMs(toMs - 1) : momentMs(range.from, 'from');
   const param = range.from === undefined ? 'to' : 'from';
-  if (fromMs >= toMs) throw invalidRequest('from must be before to, which is the first moment after the period', param);
+  if (fromMs >= toMs) throw invalidRequest('from must be before to (to is the first moment after the period)', param);
   const startMs = Math.floor(fromMs / DAY_MS) * DAY_MS;
   const endMs = Math.ceil(toMs / DAY_MS) * DAY_MS;
   if (endMs - startMs > PERIOD_DAYS_MAX * DAY_MS) {

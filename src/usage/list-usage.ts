@@ -24,7 +24,7 @@ export const UsageList = z
         day: z.iso.date().optional(),
         axis: Axis.optional(),
         model: z.string().optional(),
-        internal: z.boolean().optional().describe('made by the service for searches and documents'),
+        internal: z.boolean().optional().describe('true: made by the service itself, for searches and documents'),
         requests: amount.describe('a request that used several models counts for each'),
         texts: amount,
         tokens: amount,

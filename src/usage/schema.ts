@@ -22,14 +22,14 @@ const AxisUsage = z.object({
   tokens: amount,
   images: amount,
   limit: amount.nullable().describe('texts (or images, or answers) a month on the plan; null: no limit'),
-  remaining: amount.nullable().describe('rest of the limit in the current calendar month; null: no limit'),
+  remaining: amount.nullable().describe('remaining amount in the current calendar month; null: no limit'),
 });
 
 /** Usage of chat models: `texts` are questions. */
 const AnswersUsage = AxisUsage.extend({
   tokens: amount.describe('tokens that the model read'),
   output_tokens: amount.describe('tokens that the model wrote'),
-  price: z.number().nullable().describe('by the prices of the setting `answers`; null if none is set'),
+  price: z.number().nullable().describe('cost by the prices in the setting `answers`; null if none is set'),
 });
 
 /** Response of `GET /v1/usage/summary`. Only successful requests count. */

@@ -128,14 +128,14 @@ function requireAttachable(file: FileRow | undefined, { fileId, param }: WantedF
     throw invalidRequest(message, param);
   }
   if (file.sha256 === null) {
-    throw invalidRequest(`${param}: the file is of an earlier release; upload it again`, param);
+    throw invalidRequest(`${param}: the file was uploaded with an earlier release; upload it again`, param);
   }
   return file;
 }
 
 function requireReadable(present: PresentFile | undefined, { param }: WantedFile): PresentFile | undefined {
   if (present === undefined || present.isReadable) return present;
-  throw conflict(`${param}: the file is in the vector store already, where you may not see it`, 'file_in_store');
+  throw conflict(`${param}: the file is already in the vector store, but you may not see it there`, 'file_in_store');
 }
 
 function isUnchanged({ wanted, options, request, present }: Planned): boolean {

@@ -19,8 +19,8 @@ const Id = storableText(ID_CHARS_MAX).min(1);
 export const PageQuery = z.object({
   limit: textInteger(z.int().min(1).max(100).default(20)),
   order: Order,
-  after: Id.optional().describe('id of the last item of the page before'),
-  before: Id.optional().describe('id of the first item of the page after'),
+  after: Id.optional().describe('id of the last item of the previous page'),
+  before: Id.optional().describe('id of the first item of the next page'),
 });
 export type PageQuery = z.output<typeof PageQuery>;
 
@@ -66,7 +66,9 @@ export const VectorStoreView = z
     status: z.enum(['expired', 'in_progress', 'completed']),
     expires_after: Expiry.nullable(),
     expires_at: Time.nullable(),
-    last_active_at: Time.nullable().describe('null for a bucket that was made otherwise and never changed here'),
+    last_active_at: Time.nullable().describe(
+      'null for a bucket that was created in another way and never changed through this API',
+    ),
     metadata: z.record(z.string(), z.string()),
   })
   .meta({ id: 'VectorStore' });
@@ -95,7 +97,7 @@ export type StoreFilesQuery = z.output<typeof StoreFilesQuery>;
 
 export const StoreFileView = z
   .object({
-    id: z.string().describe('id of the file; that of the document if it was uploaded otherwise'),
+    id: z.string().describe('id of the file; id of the document if it was uploaded in another way'),
     object: z.literal('vector_store.file'),
     created_at: Time,
     vector_store_id: z.string(),
@@ -117,7 +119,7 @@ export const DeletedStoreFile = z.object({
 });
 
 export const FileContentQuery = z.object({
-  page: textInteger(z.int().min(0).max(Number.MAX_SAFE_INTEGER).default(0)).describe('next_page of the page before'),
+  page: textInteger(z.int().min(0).max(Number.MAX_SAFE_INTEGER).default(0)).describe('next_page of the previous page'),
 });
 
 export const FileContentPage = z

@@ -17,7 +17,7 @@ const query = SearchRequest.shape.query;
 export const VectorStoreSearchRequest = z.object({
   query: z
     .union([query, z.array(query).min(1).max(10)])
-    .describe('each of several is searched by itself, and a result has its best score'),
+    .describe('query or queries; several are searched separately, and a result has its best score'),
   filters: Filter.optional(),
   highlights: SearchRequest.shape.highlights,
   max_num_results: z.int().min(1).max(RESULTS_MAX).default(10),
@@ -26,7 +26,7 @@ export const VectorStoreSearchRequest = z.object({
       ranker: z
         .enum(['none', 'auto', 'default-2024-11-15'])
         .optional()
-        .describe('any but none: the reranker of the service, if it has one; default: none'),
+        .describe('any value except none: use the reranker of the service, if there is one; default: none'),
       score_threshold: z.number().min(0).max(1).optional(),
     })
     .optional(),

@@ -114,7 +114,7 @@ export async function editVectorStore(
     await lockBucket(tx, caller.orgId, id);
     const store = await requireLive(tx, caller, id);
     if (expiry && !store.isOwn) {
-      const message = 'expires_after: only a vector store that was made by POST /v1/vector_stores can expire';
+      const message = 'expires_after: only a vector store created with POST /v1/vector_stores can expire';
       throw invalidRequest(message, 'expires_after');
     }
     const fields = {

@@ -63,7 +63,7 @@ function outcomeOf(replyStatus: number, retryAfter: string | string[] | undefine
   const retryAfterMs = typeof retryAfter === 'string' ? parseRetryAfter(retryAfter) : null;
   const error =
     replyStatus >= 300 && replyStatus < 400
-      ? `it answers with the redirect ${replyStatus}, which is not followed; change the URL of the webhook`
+      ? `it answers with the redirect ${replyStatus}, which the service does not follow; change the URL of the webhook`
       : `it answers ${replyStatus}`;
   if (replyStatus === GONE) return { kind: 'gone', replyStatus, error, retryAfterMs };
   return { kind: DOWN_STATUSES.has(replyStatus) ? 'down' : 'refused', replyStatus, error, retryAfterMs };

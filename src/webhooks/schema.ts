@@ -76,7 +76,7 @@ export const WebhookChange = z.object({
   name: name.optional(),
   url: address.optional(),
   events: events.optional(),
-  enabled: z.boolean().optional().describe('false: it gets no events, and those that wait are given up'),
+  enabled: z.boolean().optional().describe('false: it gets no events, and events that wait for delivery are dropped'),
 });
 export type WebhookChange = z.output<typeof WebhookChange>;
 
@@ -90,7 +90,7 @@ export const WebhookView = z
     disabled_reason: z.string().nullable(),
     failing_since: timestamp.nullable().describe('first failure since the last success'),
     next_try_at: timestamp.nullable().describe('end of the pause of an endpoint that seems to be down'),
-    previous_secret_until: timestamp.nullable().describe('events are signed with the previous secret, too, until then'),
+    previous_secret_until: timestamp.nullable().describe('time until which the previous secret also signs events'),
     created_at: timestamp,
     updated_at: timestamp,
   })
@@ -99,7 +99,7 @@ export type WebhookView = z.output<typeof WebhookView>;
 
 /** New endpoint with its secret, which no other response shows. */
 export const CreatedWebhook = WebhookView.extend({
-  secret: z.string().describe('secret of the signatures, which is shown only now'),
+  secret: z.string().describe('secret of the signatures; only this response shows it'),
 }).meta({ id: 'CreatedWebhook' });
 export type CreatedWebhook = z.output<typeof CreatedWebhook>;
 
@@ -112,7 +112,7 @@ export const RotateRequest = z
       .min(0)
       .max(OVERLAP_HOURS_MAX)
       .default(24)
-      .describe('hours for which events are signed with the previous secret, too'),
+      .describe('hours for which the previous secret also signs events'),
   })
   .prefault({});
 export type RotateRequest = z.output<typeof RotateRequest>;
@@ -123,11 +123,11 @@ export const WebhookDelivery = z
   .object({
     id: z.string().describe('id of the event: the header webhook-id'),
     type: z.string(),
-    object_id: z.string().describe('thing that the event is about; its events arrive in order'),
+    object_id: z.string().describe('id of the object that the event is about; events of one object arrive in order'),
     status: z.enum(DELIVERY_STATUSES),
     tries: z.int(),
     reply_status: z.int().nullable().describe('HTTP status of the last reply'),
-    error: z.string().nullable().describe('why the last try failed'),
+    error: z.string().nullable().describe('reason why the last attempt failed'),
     occurred_at: timestamp,
     tried_at: timestamp.nullable(),
     next_try_at: timestamp.nullable(),
@@ -143,9 +143,9 @@ export const ListDeliveriesQuery = z.object({
   cursor: z
     .string()
     .max(64)
-    .regex(/^[\w-]*$/, 'must be the id of the last delivery of the page before')
+    .regex(/^[\w-]*$/, 'must be the id of the last delivery of the previous page')
     .optional()
-    .describe('id of the last delivery of the page before')
+    .describe('id of the last delivery of the previous page')
     .transform((cursor) => cursor || undefined),
 });
 export type ListDeliveriesQuery = z.output<typeof ListDeliveriesQuery>;

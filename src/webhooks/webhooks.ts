@@ -143,7 +143,7 @@ function checkAddress(guard: AddressGuard, url: string): void {
 }
 
 function nameTaken(name: string) {
-  return conflict(`a webhook is named "${name}"; choose another name`, 'webhook_exists');
+  return conflict(`a webhook named "${name}" already exists; choose another name`, 'webhook_exists');
 }
 
 function withoutUndefined(change: WebhookChange): {

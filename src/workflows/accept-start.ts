@@ -39,7 +39,8 @@ export async function acceptStart(
     found !== null &&
     isSigned(request, payload, secretOf(keyRing.encryption, found.sealedSecret, { orgId: found.orgId, id: triggerId }));
   if (!isValid) {
-    const message = 'the request is not signed with the secret of this trigger, or its time is not now';
+    const message =
+      'the request is not signed with the secret of this trigger, or its timestamp is too old or in the future';
     throw forbidden(message, 'signature_invalid');
   }
   return insertStart(sql, { triggerId, orgId: found.orgId, key: `webhook:${id}`, event: await parseJson(bytes) });

@@ -33,7 +33,7 @@ export async function approveRun(
   checkWaits(waiting);
   checkDecisions(waiting, approvals);
   if (workflow.published_version !== waiting.version) {
-    const message = `the run is of version ${waiting.version}, which is no longer the published one; run the workflow again`;
+    const message = `the run used version ${waiting.version}, which is no longer published; run the workflow again`;
     throw conflict(message, 'run_outdated');
   }
   const definition = await readValid(context, caller.orgId, workflow.id, waiting.version);
@@ -86,6 +86,6 @@ function checkKept(
   });
   if (!isLeftOut(inputs) && missing.length === 0) return;
   const names = isLeftOut(inputs) ? 'its inputs' : `those of the blocks ${missing.map(({ id }) => id).join(', ')}`;
-  const message = `the history has not kept all values of the run (${names}): they are large, or show a document that was deleted; run the workflow again`;
+  const message = `the history did not keep all values of the run (${names}), because they are large or show a deleted document; run the workflow again`;
   throw conflict(message, 'run_values_missing');
 }

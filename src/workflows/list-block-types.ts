@@ -5,7 +5,7 @@ import type { BlockTypes } from './block-types.ts';
 export const BlockTypeView = z
   .object({
     type: z.string(),
-    has_side_effect: z.boolean().describe('each run asks for an approval'),
+    has_side_effect: z.boolean().describe('true: each run of the block needs an approval'),
     args_schema: z.record(z.string(), z.unknown()).describe('JSON Schema of `with`, in which a text may be a template'),
   })
   .meta({ id: 'WorkflowBlockType' });

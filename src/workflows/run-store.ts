@@ -274,7 +274,7 @@ function toRun(row: Row): RunView {
 
 /** Convert the row of a run that shows a document which its reader may not read any more. */
 function withoutValues(row: Row): RunView {
-  const hidden = { left_out: 'values of a run that shows documents which you may not read any more' };
+  const hidden = { left_out: 'values of a run that shows documents that you may no longer read' };
   const blocks = (row['blocks'] as BlockResult[]).map(({ would, ...result }) => ({
     ...result,
     output: hidden,

@@ -147,7 +147,7 @@ async function replyOfFirst(
 
 /** Create the error 409 `run_continued`. */
 export function runContinued({ actor, run_id }: ContinuingRun): AppError {
-  return conflict(`${actor} has continued the run already, as ${run_id}; nothing was done now`, 'run_continued');
+  return conflict(`${actor} already continued the run, as ${run_id}; nothing was changed`, 'run_continued');
 }
 
 /** Check inputs against their declarations, and add the defaults. @throws AppError 400 */

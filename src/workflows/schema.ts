@@ -107,7 +107,7 @@ export const RunRequest = z
     approvals: z
       .record(z.string().max(64), z.boolean())
       .default({})
-      .describe('by block id; true only after a person has approved the side effect'),
+      .describe('approvals by block id; true only after a person has approved the side effect'),
   })
   .prefault({});
 
@@ -117,7 +117,7 @@ export const ApproveRequest = z.object({
     .record(z.string().max(64), z.boolean())
     .refine((approvals) => Object.keys(approvals).length > 0, 'must have a decision on a block')
     .meta({ minProperties: 1 })
-    .describe('by the id of a waiting block: true lets it run with the shown arguments, false declines it'),
+    .describe('decisions by the id of a waiting block; true: run it with the shown arguments; false: decline it'),
 });
 export type ApproveRequest = z.output<typeof ApproveRequest>;
 
@@ -143,7 +143,7 @@ export type RunMode = (typeof RUN_MODES)[number];
 export const RUN_STATUSES = ['running', 'completed', 'needs_approval', 'failed'] as const;
 export type RunStatus = (typeof RUN_STATUSES)[number];
 
-const approvalUrl = z.string().optional().describe('page where a person decides, of a run that waits for approvals');
+const approvalUrl = z.string().optional().describe('page where a person decides, if the run waits for approvals');
 
 export const RunReply = z
   .object({

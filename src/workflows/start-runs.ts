@@ -75,7 +75,7 @@ async function run(context: StartContext, held: HeldStart, signal: AbortSignal):
   const { sql, origin } = context;
   const { orgId, workflowId, mode, triggerId, key, event } = held;
   const caller = await callerOfActor(sql, orgId, held.actor);
-  if (caller === null) return `${held.actor} is not accepted any more; remove the trigger and make it again`;
+  if (caller === null) return `${held.actor} is no longer valid; remove the trigger and create it again`;
   if (!hasScope(caller, 'workflows:run')) return `${held.actor} lacks the scope "workflows:run"`;
   if (held.kind === 'document' && !(await mayRead(context, caller, key))) return null;
   const { published_version: version } = await findWorkflow(sql, orgId, workflowId);

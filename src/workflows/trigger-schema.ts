@@ -22,7 +22,12 @@ const schedule = z
 export const NewTrigger = z
   .object({
     schedule: schedule.optional().describe('cron expression of five fields, in UTC: starts at these times'),
-    bucket: z.string().min(1).max(200).optional().describe('id or name: each new document of it starts a run'),
+    bucket: z
+      .string()
+      .min(1)
+      .max(200)
+      .optional()
+      .describe('id or name of a bucket; each new document in it starts a run'),
     webhook: z.literal(true).optional().describe('signed requests start runs'),
     mode,
   })
@@ -42,7 +47,7 @@ export const TriggerView = z
     next_start_at: timestamp.nullable(),
     bucket_id: z.string().nullable(),
     webhook_path: z.string().nullable().describe('path to which the signed requests are posted'),
-    actor: z.string().describe('key or user with whose rights it runs'),
+    actor: z.string().describe('key or user whose rights the runs have'),
     last_started_at: timestamp.nullable(),
     last_error: z.string().nullable().describe('why the last start failed'),
     created_at: timestamp,
@@ -52,7 +57,10 @@ export type TriggerView = z.output<typeof TriggerView>;
 
 /** Trigger with the secret of its requests, which is shown only now. */
 export const CreatedTrigger = TriggerView.extend({
-  secret: z.string().nullable().describe('secret of the signatures, which is shown only now; null for other kinds'),
+  secret: z
+    .string()
+    .nullable()
+    .describe('secret of the signatures; only this response shows it; null for other kinds of triggers'),
 }).meta({ id: 'CreatedWorkflowTrigger' });
 export type CreatedTrigger = z.output<typeof CreatedTrigger>;
 

@@ -40,7 +40,7 @@ export async function createTrigger(
 ): Promise<CreatedTrigger> {
   requireScope(caller, 'workflows:run');
   if (caller.kind === 'grant') {
-    throw forbidden('a client cannot let workflows start on your behalf; sign in yourself', 'grant_not_allowed');
+    throw forbidden('a client cannot start workflows on your behalf; sign in yourself', 'grant_not_allowed');
   }
   const { orgId, actor } = caller;
   const { id: workflowId } = await findWorkflow(sql, orgId, ref);

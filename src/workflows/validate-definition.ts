@@ -36,7 +36,7 @@ function sizeFault(value: unknown): string | null {
   const json = JSON.stringify(value) ?? '';
   if (Buffer.byteLength(json) > DEFINITION_BYTES_MAX) return `must be at most ${DEFINITION_BYTES_MAX} bytes of JSON`;
   return /(?:^|[^\\])(?:\\\\)*\\u(?:0000|d[89a-f])/.test(json)
-    ? 'must not have U+0000 or halves of surrogate pairs'
+    ? 'must not contain U+0000 or unpaired surrogates'
     : null;
 }
 

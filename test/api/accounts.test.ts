@@ -63,7 +63,7 @@ describe('an invitation', () => {
     const again = await post('/v1/sessions/invitation', { invitation: token, password: PASSWORD });
     expect([again.status, again.body.detail]).toEqual([
       401,
-      'the invitation is not valid any more; ask an administrator of your organization for another one',
+      'the invitation is no longer valid; ask an administrator of your organization for another one',
     ]);
     const second = await test.call('POST', `/v1/users/${id}/invitation`, { key });
     expect([second.status, second.body.detail]).toEqual([409, 'this user already has a password; reset it instead']);
@@ -181,7 +181,7 @@ describe('a password', () => {
     const again = await post('/v1/sessions/password-reset', { reset, password: 'a new long password' });
     expect([again.status, again.body.detail]).toEqual([
       401,
-      'the link is not valid any more; ask an administrator of your organization for another one',
+      'the link is no longer valid; ask an administrator of your organization for another one',
     ]);
   });
 

@@ -338,7 +338,7 @@ test('fields about text messages are refused for the messenger provider', async 
   expect((await api.call('POST', SEND, { key, json })).status).toBe(200);
   expect(await api.call('POST', SEND, { key, json: { ...json, resend: true } })).toMatchObject({
     status: 400,
-    body: { detail: expect.stringContaining('resend: is for the providers sens, solapi, nhn only') },
+    body: { detail: expect.stringContaining('resend: works only with the providers sens, solapi, nhn') },
   });
 });
 

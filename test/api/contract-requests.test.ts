@@ -107,7 +107,7 @@ it.each(['hybrid', 'vector', 'keyword'])('a query of 8,000 Korean characters is 
       json: { query, mode },
     });
     expect([status, body.detail]).toEqual([200, undefined]);
-    const cut = body.warnings.filter((warning: string) => warning.includes('longer than its model takes'));
+    const cut = body.warnings.filter((warning: string) => warning.includes('too long for the model'));
     expect(cut).toHaveLength(mode === 'keyword' ? 0 : 1);
   }
 });

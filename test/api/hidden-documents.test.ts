@@ -111,7 +111,7 @@ it('a bucket that holds something hidden is not deleted, and the refusal tells n
     expect([hidden, answer.status]).toEqual([hidden, status]);
     if (hidden > 0 && status === 403) {
       expect(answer.body).toEqual({
-        detail: 'something in the bucket is out of your reach; an administrator of a higher auth level can do this',
+        detail: 'the bucket has contents that you may not see; ask an administrator with a higher auth level',
       });
     }
     const left = await test.call('GET', `/v1/buckets/${name}/documents`, { key: operator });
@@ -140,7 +140,7 @@ it('embedding a bucket anew, and its estimate, are refused to a caller from whom
   for (const dry_run of [true, false]) {
     const reembed = (name: string, key: string) =>
       test.call('POST', `/v1/buckets/${name}/reembed`, { key, json: { dry_run } });
-    expect((await reembed(closed, low)).body).toEqual({ detail: expect.stringContaining('out of your reach') });
+    expect((await reembed(closed, low)).body).toEqual({ detail: expect.stringContaining('that you may not see') });
     expect((await reembed(grouped, low)).status).toBe(403);
     // Nothing is indexed here, which only those learn who may see all of the bucket.
     expect((await reembed(closed, low)).status).toBe(403);

@@ -89,7 +89,7 @@ it('a cursor of jobs that is no id of a job is refused with words that say what 
   const { status, body } = await test.call('GET', '/v1/jobs?cursor=zzz', { key });
   expect([status, body.detail]).toEqual([
     400,
-    expect.stringContaining('must be the id of the last job of the page before'),
+    expect.stringContaining('must be the id of the last job of the previous page'),
   ]);
 });
 

@@ -41,7 +41,7 @@ it.each([
   if (status === 400) expect(answer.body.error).toMatchObject({ code: 'unknown_model' });
   const routing = await test.call('GET', '/v1/routing', { key });
   expect(routing.status).toBe(200);
-  expect(routing.body.warnings).toContainEqual(`${OWN} is not in the catalog any more; choose another model`);
+  expect(routing.body.warnings).toContainEqual(`${OWN} is no longer in the catalog; choose another model`);
   const set = await test.call('PUT', '/v1/routing', { key, json: { primary: SMALL } });
   expect(set.body).toMatchObject({ primary: SMALL, warnings: [] });
   expect((await test.call('POST', '/v1/embeddings', { key, json: { input: 'a text' } })).body.model).toBe(SMALL);

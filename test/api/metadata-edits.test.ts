@@ -206,7 +206,7 @@ describe('bounds of edits', () => {
     const run = await bulk({ ...json, where: { kind: 'named' } });
     expect(run.body).toMatchObject({ matched: 2, updated: 2, dry_run: false });
     expect(run.body.items.map(({ id }: { id: string }) => id)).toEqual(ids.slice(0, 2).toSorted());
-    const detail = 'document_ids: do not go with a statement; write WHERE id IN (…)';
+    const detail = 'document_ids: cannot be combined with a statement; write WHERE id IN (…)';
     const both = await bulk({ document_ids: ids, statement: 'SELECT documents' });
     expect([both.status, both.body]).toEqual([400, { detail }]);
     const many = Array.from({ length: 501 }, (_, at) => `doc_${at}`);

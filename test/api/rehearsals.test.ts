@@ -216,7 +216,7 @@ it('a bucket with a document out of reach is not rehearsed, and a deleted docume
   const secret = await upload('mixed', 3, { privacy_level: 9 });
   const refused = await rehearse(request, { bucket: 'mixed', as: low });
   expect(refused.status).toBe(403);
-  expect(refused.body.detail).toContain('out of your reach');
+  expect(refused.body.detail).toContain('that you may not see');
   expect(gauges((await rehearse(request, { bucket: 'mixed' })).body.results[0].after)).toEqual([3, 2, 1, 0]);
   expect((await call('DELETE', `/v1/buckets/mixed/documents/${secret}`)).status).toBe(200);
   const { status, body } = await rehearse(request, { bucket: 'mixed' });

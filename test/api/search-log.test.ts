@@ -98,7 +98,7 @@ test('an organization cannot choose more than the operator allows', async () => 
   const refused = await setLevel('queries', admin, strict);
   expect([refused.status, refused.body.detail]).toEqual([
     409,
-    'the operator allows "counts" at most (search.log_max in service.yaml)',
+    'the highest level that the operator allows is "counts" (search.log_max in service.yaml)',
   ]);
   await setLevel('queries');
   expect((await strict.call('GET', `${LOG}/level`, { key: admin })).body).toMatchObject({

@@ -359,6 +359,9 @@ describe('an import', () => {
     const json = { filename: 'a.json', text: '{"model":"m"}', content_type: 'application/vnd.service.vector+json' };
     expect((await call('POST', '/v1/buckets/forged/documents', { ...json, source_path: 'a' })).status).toBe(202);
     const document = (await settled('forged')).get('a');
-    expect(document).toMatchObject({ status: 'failed', error_message: expect.stringContaining('no imported vector') });
+    expect(document).toMatchObject({
+      status: 'failed',
+      error_message: expect.stringContaining('not an imported vector'),
+    });
   });
 });

@@ -152,7 +152,7 @@ test('of ten people who decide at once one is heard, and everything is done once
   );
   expect(replies.map(({ status }) => status).sort()).toEqual([200, ...Array.from({ length: 9 }, () => 409)]);
   const refused = replies.find(({ status }) => status === 409);
-  expect(refused?.body.detail).toMatch(/has continued the run already, as run_\w+; nothing was done now/);
+  expect(refused?.body.detail).toMatch(/already continued the run, as run_\w+; nothing was changed/);
   expect(await call('POST', `${waiting}/approve`, { approvals })).toMatchObject({ status: 409 });
   expect([sent(), await stored('three')]).toEqual([['FIRST', 'SECOND'], 1]);
 });
@@ -259,7 +259,7 @@ test('a run that shows a deleted document cannot be approved', async () => {
     ...{ withinMs: 60_000, what: 'removal of the document' },
   });
   const reply = await call('POST', `${waiting}/approve`, { approvals: { first: true } });
-  expect(reply).toMatchObject({ status: 409, body: { detail: expect.stringContaining('has not kept all values') } });
+  expect(reply).toMatchObject({ status: 409, body: { detail: expect.stringContaining('did not keep all values') } });
   expect(sent()).toEqual([]);
 });
 

@@ -109,7 +109,7 @@ test('an export with rows or files of another organization is refused, even if i
   const other = (await target.appliance.sql`SELECT id FROM organizations`)[0]?.['id'] as string;
   for (const [table, message] of [
     ['buckets', /buckets.copy.gz gave 0 rows/],
-    ['objects', /is no file of the organization/],
+    ['objects', /is not a file of the organization/],
   ] as const) {
     const move = copyMove();
     const name = table === 'objects' ? 'objects.gz' : `tables/${table}.copy.gz`;

@@ -49,7 +49,7 @@ describe('models adopt', () => {
     const { body } = await api.call('POST', '/v2/buckets/default/search', { key, json });
     expect(body).toMatchObject({ model: 'local/semantic-1', results: [{ citation: { file_name: 'leave.txt' } }] });
     const again = await adopt('local/semantic-1', '--dry-run');
-    expect(again.stderr).toContain('local/semantic-1 has no chunks of a bucket to embed');
+    expect(again.stderr).toContain('no bucket has chunks to embed with local/semantic-1');
   });
 
   it('keeps a fallback that can be compared with the model, drops another one, and says so', async () => {
@@ -70,7 +70,7 @@ describe('models adopt', () => {
     expect(await routing()).toMatchObject(stays);
     const dropped = await adopt('local/semantic-1', '--org', org, '--yes');
     expect(dropped.stderr).toContain(
-      'the fallback service-embed-1-small is dropped, since its vectors cannot be compared',
+      'removed the fallback service-embed-1-small, because its vectors cannot be compared',
     );
     expect(await routing()).toMatchObject({ primary: 'local/semantic-1', fallback: null, mode: 'single' });
     await route({ primary: 'local/semantic-1', fallback: 'local/lexical-1' });

@@ -35,7 +35,7 @@ const ask = (...more: string[]) => runCommand(['ask', 'demo', QUESTION, ...more]
 test('without a chat model, the command says which setting is missing', async () => {
   const { code, stdout, stderr } = await ask();
   expect([code, stdout]).toEqual([4, '']);
-  expect(stderr).toContain('the operator adds to service.yaml: answers: {protocol: openai');
+  expect(stderr).toContain('add one to service.yaml: answers: {protocol: openai');
 });
 
 test('init answers tests the model with one question, and writes it without its key', async () => {

@@ -97,7 +97,7 @@ test('a folder is synchronised through the server, and vanished files are delete
     expect((await service('documents', 'text', 'synced/changed.md')).stdout).toBe('The rudder is new.\n');
     expect(await service('documents', 'sync', synced, '--bucket', 'nowhere')).toMatchObject({ code: 3 });
     expect(await service('documents', 'sync', api.dataDir)).toMatchObject({
-      stderr: expect.stringContaining('inside of the data directory'),
+      stderr: expect.stringContaining('inside the data directory'),
     });
   } finally {
     rmSync(synced, { recursive: true, force: true });

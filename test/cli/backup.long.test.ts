@@ -139,7 +139,7 @@ test('a second server on the data directory is told about the first, and one on 
   expect(third.json().error.message).toContain(
     `in use by the server of this data directory (process ${first.child.pid}`,
   );
-  expect(third.stderr).toContain('another server works on the data directory');
+  expect(third.stderr).toContain('another server runs on the data directory');
 
   const elsewhere = await openOtherMachine(null);
   onTestFinished(() => elsewhere.remove());

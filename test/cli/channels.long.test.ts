@@ -129,7 +129,7 @@ test('a Slack channel is set up step by step, its token is tested, and its deliv
   expect(made.stdout).toContain(`then try it: service channels test ${id} 'a question'`);
 
   const tested = await channels('test', id, 'how often is the pump greased?', '--url', api.api.url);
-  expect(tested).toMatchObject({ code: 0, stderr: expect.stringContaining('slack takes the token') });
+  expect(tested).toMatchObject({ code: 0, stderr: expect.stringContaining('slack accepts the token') });
   expect(tested.stdout).toContain('The pump is greased every three months.');
   fake.answer = (response) => response.writeHead(200).end('{"ok":false,"error":"invalid_auth"}');
   const refused = await channels('test', id, 'pump', '--url', api.api.url);

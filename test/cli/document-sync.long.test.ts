@@ -59,6 +59,6 @@ test('a folder whose names only changed their Unicode form needs nothing, and na
     'its name is not UTF-8; rename it',
   ]);
   writeFileSync(path.join(own, name.normalize('NFC')), 'Another log.');
-  expect(JSON.stringify((await sync('--dry-run', '--json')).json())).toContain('the same name in another form');
+  expect(JSON.stringify((await sync('--dry-run', '--json')).json())).toContain('the same name in another Unicode form');
   rmSync(own, { recursive: true, force: true });
 });

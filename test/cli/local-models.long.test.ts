@@ -146,11 +146,11 @@ describe('the commands of local models', () => {
   });
 
   it.each([
-    ['a source that does not exist', ['./nowhere'], 'is no folder, no tar archive and no hub id'],
+    ['a source that does not exist', ['./nowhere'], 'is not a folder, a tar archive or a hub id'],
     ['a name that is not allowed', [path.join(FIXTURES, 'bert'), '--as', 'Mine'], '--as: Mine must be local/NAME'],
     ['a variant that is not known', [path.join(FIXTURES, 'bert'), '--variant', 'int4'], '--variant'],
     ['prompts that are no file', [path.join(FIXTURES, 'bert'), '--prompts', 'nowhere.json'], '--prompts'],
-    ['a file that is no archive', [path.join(FIXTURES, 'README.md')], 'no tar archive'],
+    ['a file that is no archive', [path.join(FIXTURES, 'README.md')], 'not a tar archive'],
   ])('models install refuses %s with exit code 2 and a sentence', async (_title, args, message) => {
     const { code, stderr } = await service('models', 'install', ...args);
     expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining(message) });

@@ -70,7 +70,7 @@ it('reads the output of \\copy by the names of its columns', async () => {
 
 it.each(['f2', 'f4', 'f8'])('reads a NumPy matrix of %s, with and without a file of rows', async (type) => {
   const bare = await readAll(fixture(`${type}.npy`));
-  expect(bare.found).toBe('NumPy, 3 x 4: ids from the numbers of the rows');
+  expect(bare.found).toBe('NumPy, 3 x 4: row numbers as ids');
   expect(bare.rows.map(({ id, vector }) => [id, vector])).toEqual(
     VECTORS.map((vector, nth) => [`${type}.npy#${nth + 1}`, vector]),
   );
@@ -106,9 +106,9 @@ const refused: readonly (readonly [string, () => string, OldIndexOptions, RegExp
     { idColumn: 'key' },
     /there is no column "key"; the columns are/,
   ],
-  ['a NumPy file by columns', () => fixture('fortran.npy'), {}, /is stored by columns/],
+  ['a NumPy file by columns', () => fixture('fortran.npy'), {}, /is stored in column order/],
   ['a NumPy file of another byte order', () => fixture('big-endian.npy'), {}, /has the type >f4/],
-  ['a NumPy file with one vector', () => fixture('one-vector.npy'), {}, /is not a matrix with one vector a row/],
+  ['a NumPy file with one vector', () => fixture('one-vector.npy'), {}, /is not a matrix with one vector per row/],
   [
     'a file that only claims to be NumPy',
     () => written('text.npy', 'some text, long enough'),

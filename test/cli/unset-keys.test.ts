@@ -30,7 +30,7 @@ test.each([
   ['models', 'list'],
 ])('service %s %s works without the key of a vendor, and says what is left out', async (...args) => {
   const { code, stderr } = await runCommand(args, env);
-  expect([code, stderr]).toEqual([0, expect.stringContaining('the provider vendor is left out here')]);
+  expect([code, stderr]).toEqual([0, expect.stringContaining('the provider vendor is not used here')]);
   expect(stderr).toContain('VENDOR_KEY is not set');
   expect((await runCommand(args, { ...env, VENDOR_KEY: 'x' })).stderr).not.toContain('left out');
 });

@@ -116,7 +116,7 @@ test('a faulty file is refused with all of its faults, and nothing is stored', a
     ['{', 'is not valid JSON'],
     ['a: [', 'is not valid YAML'],
     ['- a', 'must contain one object'],
-    ['a: 1', 'must have a definition'],
+    ['a: 1', 'must contain a definition'],
   ] as const) {
     writeFileSync(file, content);
     expect(await workflows('import', file)).toMatchObject({ code: 2, stderr: expect.stringContaining(fault) });
@@ -200,7 +200,7 @@ test('a run that waits is approved by another command, and goes on from there', 
   expect(approved.json()).toMatchObject({ status: 'completed', output: 'Hello Ann, this is about pumps' });
   expect(sent()).toEqual(['FIRST', 'SECOND']);
   const again = await workflows('approve', 'Later', id, '--approve', 'remind');
-  expect(again).toMatchObject({ code: 4, stderr: expect.stringContaining('has continued the run already') });
+  expect(again).toMatchObject({ code: 4, stderr: expect.stringContaining('already continued the run') });
   const shown = await workflows('runs', 'Later', id);
   expect(shown.stdout).toMatch(new RegExp(`continued_by +${approved.json().run_id}`));
 

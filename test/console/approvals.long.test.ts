@@ -104,7 +104,7 @@ inBrowser('an approval is refused if somebody else has decided meanwhile, and no
   await dialog.getByRole('button', { name: 'Approve and continue' }).click();
   await dialog
     .getByRole('alert')
-    .getByText(/has continued the run already/)
+    .getByText(/already continued the run/)
     .waitFor();
   expect(await countWritten('cranes')).toBe(1);
   expect(faults).toEqual([]);
@@ -136,7 +136,7 @@ inBrowser('a run of a version that is not published any more cannot be approved'
   await dialog.getByRole('button', { name: 'Approve and continue' }).click();
   await dialog
     .getByRole('alert')
-    .getByText(/no longer the published one/)
+    .getByText(/no longer published/)
     .waitFor();
   await page.reload();
   await page.getByText(/Another version was published since/).waitFor();

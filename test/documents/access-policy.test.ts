@@ -90,7 +90,7 @@ describe('clampAccess', () => {
     expect(clamp({ scope: null }, policy, { scope: 'sales' }).access.scope).toBeNull();
     const refused = clamp({ scope: 'legal' }, policy, { scope: 'sales' });
     expect(refused.access.scope).toBe('sales');
-    expect(refused.warnings).toEqual(['scope was not changed: "legal" is none of the bucket\'s departments (sales)']);
+    expect(refused.warnings).toEqual(['scope was not changed: "legal" is not a department of the bucket (sales)']);
   });
 
   it('a caller who can no longer find the document is warned', () => {

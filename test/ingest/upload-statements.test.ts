@@ -94,7 +94,7 @@ it('an upload of a path that a document has already is a document of its own, wi
   expect((await upload('elsewhere', { source_path: 'a/c.txt' })).warnings).toEqual([]);
   const second = await upload('second', { source_path: 'a/b.txt' });
   expect(second.id).not.toBe(id);
-  expect(second.warnings).toEqual([expect.stringContaining(`an older document of this source_path, ${id}`)]);
+  expect(second.warnings).toEqual([expect.stringContaining(`an older document with this source_path, ${id}`)]);
   const low: Caller = { ...test.operator, authLevel: 2 };
   await upload('hidden', { source_path: 'a/d.txt', privacy_level: 5 });
   expect((await upload('seen', { source_path: 'a/d.txt' }, low)).warnings).toEqual([]);

@@ -217,7 +217,7 @@ describe('init --write', () => {
       ['"text"', /it is not an object/],
       ['{"mcpServers": []}', /"mcpServers" is not an object/],
       ['{"mcpServers": {"service": "x"}}', /"mcpServers.service" is not an object/],
-      ['{"mcpServers": {}, "mcpServers": {"a": {}}}', /stands there twice/],
+      ['{"mcpServers": {}, "mcpServers": {"a": {}}}', /has the key "mcpServers" twice/],
     ] as const) {
       const file = writeCursor(text);
       const { status, stderr } = await init(['--client', 'cursor', '--write']);
@@ -227,7 +227,7 @@ describe('init --write', () => {
     }
     const file = writeCursor('');
     writeFileSync(file, Buffer.from([0x7b, 0xff, 0xfe, 0x7d]));
-    expect((await init(['--client', 'cursor', '--write'])).stderr).toContain('is not text in UTF-8');
+    expect((await init(['--client', 'cursor', '--write'])).stderr).toContain('is not UTF-8 text');
     expect(readFileSync(file)).toEqual(Buffer.from([0x7b, 0xff, 0xfe, 0x7d]));
   });
 

@@ -132,7 +132,7 @@ it('a table that is missing, has no primary key, or lost a column is an error th
   await sql`REVOKE ALL ON hidden FROM PUBLIC, ${sql(new URL(source.url).username)}`;
   expect(await failure(await add('hidden'))).toContain('may not read');
   await sql`CREATE TABLE timeless (id int PRIMARY KEY, title text, body text)`;
-  expect(await failure(await add('timeless', { event_time: 'title' }))).toContain('is no date or timestamp');
+  expect(await failure(await add('timeless', { event_time: 'title' }))).toContain('is not a date or timestamp');
 });
 
 it("superusers, the service's own database and missing settings are refused", async () => {

@@ -267,7 +267,7 @@ describe('taking documents out of search', () => {
       { id: ready, searchable: false, active_generation: null, status: 'ready', error_message: null },
       {
         ...{ id: waiting, searchable: false, active_generation: null, status: 'failed' },
-        error_message: expect.stringContaining('taken out of search'),
+        error_message: expect.stringContaining('removed from search'),
       },
     ]);
     const unfinished =

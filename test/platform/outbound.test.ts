@@ -69,7 +69,7 @@ describe('an address that is not public is refused:', () => {
     ['no address', 'localhost'],
     ['an empty text', ''],
   ])('%s (%s)', (_what, address) => {
-    expect(guard.refusalOf(address)).toMatch(/ (?:list|is no IP address)/);
+    expect(guard.refusalOf(address)).toMatch(/ (?:list|is not an IP address)/);
   });
 });
 

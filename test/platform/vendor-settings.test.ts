@@ -120,7 +120,7 @@ it.each([
   ],
   [
     { protocol: 'openai', api_key: 'k', endpoints: [{ base_url: 'https://x' }] },
-    ['api_key: with endpoints, each has its own api_key'],
+    ['api_key: cannot be combined with endpoints; set api_key in each endpoint'],
   ],
   [{ protocol: 'openai', endpoints: [{ api_key: 'k' }] }, ['endpoints.0.base_url: is needed']],
   [{ protocol: 'bedrock', endpoints: [{ api_key: 'k' }] }, ['endpoints.0.region: is needed by protocol bedrock']],

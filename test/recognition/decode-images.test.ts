@@ -86,7 +86,7 @@ describe('decoding an image', () => {
   });
 
   it('the error of an address explains that addresses are not fetched', () => {
-    expect(faultOf('https://example.com/cat.png')).toContain('addresses are not fetched');
+    expect(faultOf('https://example.com/cat.png')).toContain('does not fetch addresses');
   });
 
   it('a data: URL that is not base64 is refused', () => {

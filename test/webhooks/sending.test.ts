@@ -203,7 +203,7 @@ test('a redirect is not followed', async () => {
   await newJobs(1);
   await sendWebhooks(api);
   expect(receiver.requests).toBe(1);
-  expect((await deliveries())[0].error).toContain('redirect 302, which is not followed');
+  expect((await deliveries())[0].error).toContain('redirect 302, which the service does not follow');
 });
 
 test('while the overlap of a rotation lasts, receivers with either secret verify the events', async () => {

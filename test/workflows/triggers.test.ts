@@ -174,7 +174,7 @@ test('a start runs with the rights of its maker as they are now, and says why it
   await startAll();
   expect(await runsOf(workflow)).toEqual([]);
   const [listed] = (await call('GET', `/v1/workflows/${workflow}/triggers`)).body.data;
-  expect(listed.last_error).toContain('is not accepted any more');
+  expect(listed.last_error).toContain('is no longer valid');
   expect((await call('DELETE', `/v1/workflows/${workflow}/triggers/${id}`)).status).toBe(204);
   expect((await call('GET', `/v1/workflows/${workflow}/triggers`)).body.data).toEqual([]);
 });

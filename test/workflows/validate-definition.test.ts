@@ -269,7 +269,7 @@ test('definitions that are too large, too deep or not storable are refused', () 
   ]);
   for (const text of ['a\0', '\ud83d']) {
     expect(faultsOf({ blocks: [template('a', text)] })).toEqual([
-      'definition: must not have U+0000 or halves of surrogate pairs',
+      'definition: must not contain U+0000 or unpaired surrogates',
     ]);
   }
   expect(faultsOf({ blocks: [template('a', 'a \\u0000 in words, and 😀')] })).toEqual([]);

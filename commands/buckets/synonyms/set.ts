@@ -7,7 +7,7 @@ export default class BucketsSynonymsSet extends BaseCommand {
   static override description =
     'Replace the synonyms of a bucket: words and phrases that mean the same to its keyword searches.\n' +
     'Each line of the file is one group, its words separated by commas: k8s, kubernetes, 쿠버네티스. Empty lines and ' +
-    'lines that begin with # are left out. The next search uses them; nothing is indexed anew.';
+    'lines that begin with # are ignored. The next search uses the new synonyms; documents are not indexed again.';
   static override examples = [
     '<%= config.bin %> buckets synonyms set manuals synonyms.txt',
     "echo 'k8s, kubernetes, 쿠버네티스' | <%= config.bin %> buckets synonyms set manuals -",

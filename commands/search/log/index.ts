@@ -8,9 +8,9 @@ const SEARCHES_MAX = 1000;
 export default class SearchLog extends BaseCommand {
   static override setsUp = false;
   static override description =
-    'List what was asked, newest first, and whether something was found.\n' +
-    'The organization must keep queries: search log level queries. To search for the word "log", write it in another ' +
-    'way, such as "the log".';
+    'List the logged queries, newest first, and whether each search found something.\n' +
+    'The organization must keep queries; to turn that on, run "search log level queries". To search for the word ' +
+    '"log", add another word, such as "the log".';
   static override examples = [
     '<%= config.bin %> search log --unanswered --since 7d',
     '<%= config.bin %> search log --slow --export slow.csv',
@@ -19,15 +19,15 @@ export default class SearchLog extends BaseCommand {
     org: orgFlag,
     bucket: Flags.string({ description: 'only searches of this bucket', env: 'SERVICE_BUCKET' }),
     unanswered: Flags.boolean({
-      description: 'only searches without a result that seemed to answer the query',
+      description: 'only searches whose results do not seem to answer the query',
       env: 'SERVICE_UNANSWERED',
     }),
     slow: Flags.boolean({ description: 'only searches that took a second or longer', env: 'SERVICE_SLOW' }),
-    since: Flags.string({ description: 'only searches of this last time, such as 7d', env: 'SERVICE_SINCE' }),
+    since: Flags.string({ description: 'only searches of this recent period, such as 7d', env: 'SERVICE_SINCE' }),
     contains: Flags.string({ description: 'only queries with this text', env: 'SERVICE_CONTAINS' }),
     limit: limitFlag('searches', { max: SEARCHES_MAX }),
     export: Flags.string({
-      description: 'write all of them to this file: CSV if its name ends with .csv, or else NDJSON; - for stdout',
+      description: 'write all entries to this file: CSV if its name ends in .csv, otherwise NDJSON; - for stdout',
       env: 'SERVICE_EXPORT',
     }),
     force: forceFlag,

@@ -6,8 +6,8 @@ import { invalidRequest } from '../../../src/platform/errors.ts';
 export default class SearchLogJudged extends BaseCommand {
   static override setsUp = false;
   static override description =
-    'Write the judged queries of a bucket to a file that `index tune --queries` reads, or with all texts of the bucket ' +
-    'to a folder in the form of judged collections, which `projections evaluate` and other evaluations read.\n' +
+    'Write the judged queries of a bucket to a file for `index tune --queries`, or with all texts of the bucket to a ' +
+    'folder for `projections evaluate` and other evaluations.\n' +
     'People judge queries on the page Insight of the console. `index tune --judged-from-log` uses them directly.';
   static override examples = [
     '<%= config.bin %> search log judged --bucket manuals --export judged.jsonl',

@@ -5,15 +5,18 @@ import { orgFlag } from '../../../src/cli/flags.ts';
 export default class SearchLogLevel extends BaseCommand {
   static override setsUp = false;
   static override description =
-    'Show or choose what an organization keeps of its searches.\n' +
-    'off: nothing. counts: numbers by day and bucket. queries: also what was asked, without who asked. default: what ' +
-    'search.log says in service.yaml. search.log_max is the most that can be chosen.';
+    'Show or choose what an organization keeps about its searches.\n' +
+    'off: nothing. counts: numbers by day and bucket. queries: also the text of queries, but not who asked. default: ' +
+    'the value of search.log in service.yaml. The setting search.log_max is the highest level that you can choose.';
   static override examples = [
     '<%= config.bin %> search log level',
     '<%= config.bin %> search log level queries --org acme --json',
   ];
   static override args = {
-    level: Args.string({ description: 'off, counts, queries or default; by default, show it', ignoreStdin: true }),
+    level: Args.string({
+      description: 'off, counts, queries or default; if left out, show the level',
+      ignoreStdin: true,
+    }),
   };
   static override flags = { org: orgFlag };
 

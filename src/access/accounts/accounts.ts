@@ -248,6 +248,6 @@ function invalidReset(): AppError {
   return new AppError({
     code: 'reset_invalid',
     status: 401,
-    message: 'the link is not valid any more; ask an administrator of your organization for another one',
+    message: 'the link is no longer valid; ask an administrator of your organization for another one',
   });
 }

@@ -115,7 +115,8 @@ export class Passkeys {
     const { id, publicKey, counter } = verified.registrationInfo.credential;
     const transports = answer.response.response.transports ?? [];
     const passkey = { id, accountId: account.id, name: answer.name, publicKey, counter, transports };
-    if (!(await insertPasskey(this.#sql, passkey))) throw conflict('this passkey is known already', 'passkey_exists');
+    if (!(await insertPasskey(this.#sql, passkey)))
+      throw conflict('this passkey is already registered', 'passkey_exists');
     const { orgId, actor } = by;
     await recordAudit(this.#sql, { orgId, actor, action: 'account.add_passkey', target: by.userId });
   }

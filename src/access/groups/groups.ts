@@ -82,7 +82,7 @@ export async function editGroup(sql: Sql, by: Caller, name: string, input: Group
     });
   } catch (error) {
     if (!isUniqueViolation(error)) throw error;
-    throw conflict(`another group has the claim "${claim}" already`, 'group_exists');
+    throw conflict(`another group already has the claim "${claim}"`, 'group_exists');
   }
 }
 
@@ -169,7 +169,7 @@ async function requireNoCircle(tx: Sql, orgId: string, name: string, members: re
   const circle = groups.find((member) => member === `group:${name}` || outer.includes(member.slice('group:'.length)));
   if (circle !== undefined) {
     const inner = circle.slice('group:'.length);
-    const message = `members: "${inner}" contains "${name}" already, so it cannot be one of its members`;
+    const message = `members: "${inner}" contains "${name}", so it cannot be a member of "${name}"`;
     throw invalidRequest(message, 'members', 'group_in_itself');
   }
   if (outer.length > OUTER_GROUPS_MAX) {

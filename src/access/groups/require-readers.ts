@@ -18,7 +18,7 @@ export async function requireReadersOf(sql: Sql, by: Caller, member: string): Pr
   const isBeyond = groups.some((group) => !by.groups?.includes(group));
   if (!isBeyond && !(await isNamedByDocuments(sql, by.orgId, member))) return;
   throw forbidden(
-    'you cannot make credentials of somebody who reads documents by groups or by name that you may not read',
+    'you cannot create credentials for somebody who may read documents that you may not read',
     'exceeds_own_rights',
   );
 }

@@ -34,8 +34,8 @@ export const GroupWithMembers = Group.extend({
   members: z.array(
     z.object({
       member: z.string().describe('`user:<id>`, `key:<id>` or `group:<name>`'),
-      email: z.string().nullable().describe('of a user'),
-      from_claim: z.boolean().describe('true: named by the newest token of the user'),
+      email: z.string().nullable().describe('email of the user; null for a key or a group'),
+      from_claim: z.boolean().describe('true: the newest token of the user names the group'),
     }),
   ),
 }).meta({ id: 'GroupWithMembers' });

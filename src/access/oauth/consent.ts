@@ -30,7 +30,7 @@ const GRANTS_OF_ONE_MAX = 50;
 export const ConsentFacts = z
   .object({
     client: z.object({
-      name: z.string().describe('name that the client gives itself; nobody has checked it'),
+      name: z.string().describe('name that the client gives itself; it is not verified'),
       id_host: z.string().nullable().describe('host whose document describes the client; null if it registered itself'),
       redirect_host: z.string().describe('host or application to which the browser returns'),
       is_local: z.boolean().describe('true if the browser returns to a program on the device of the person'),
@@ -38,7 +38,7 @@ export const ConsentFacts = z
     tool_server: z.string().describe('address of the tool server that the client may use'),
     scopes: z
       .array(z.object({ name: z.enum(OAUTH_SCOPES), is_requested: z.boolean(), is_allowed: z.boolean() }))
-      .describe('rights; is_allowed: the person has the right and can give it'),
+      .describe('requested scopes; is_allowed: the person has the scope and can grant it'),
     days: z.object({ least: z.int(), usual: z.int(), most: z.int() }),
   })
   .meta({ id: 'OAuthConsent' });

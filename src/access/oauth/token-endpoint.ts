@@ -113,7 +113,10 @@ function narrow(given: readonly Scope[], requested: string | undefined): readonl
   if (requested === undefined) return given;
   const wanted = parseScopes(requested);
   if (wanted.some((scope) => !given.includes(scope))) {
-    throw oauthError('invalid_scope', `this access has the scopes ${given.join(' ')}; others need a new consent`);
+    throw oauthError(
+      'invalid_scope',
+      `this access has the scopes ${given.join(' ')}; connect again to get other scopes`,
+    );
   }
   return OAUTH_SCOPES.filter((scope) => wanted.includes(scope));
 }
@@ -126,7 +129,7 @@ function checkResource({ resource }: Grant, requested: string | undefined): void
 
 async function makeTokens({ sql, secrets }: TokenContext, grant: Grant, scopes: readonly Scope[]): Promise<Outcome> {
   if ((await callerOfSubject(sql, grant)) === null) {
-    return { refusal: 'the person who gave the access is not accepted any more' };
+    return { refusal: 'the user who gave this access is no longer valid' };
   }
   const access = secrets.create('access');
   const next = secrets.create('refresh');
@@ -194,7 +197,7 @@ async function authenticateClient(
   const client = await selectClient(sql, id);
   const isRight = client !== null && (client.secretHash === null ? method === 'none' : isSecret(client.secretHash));
   if (isRight) return id;
-  throw oauthError('invalid_client', 'the client is not known, or its secret is wrong; connect it anew');
+  throw oauthError('invalid_client', 'the client is unknown, or its secret is wrong; connect it again');
 
   function isSecret(stored: Uint8Array): boolean {
     const presented = secrets.hash('client', secret);

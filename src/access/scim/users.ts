@@ -22,7 +22,7 @@ export async function createScimUser(sql: Sql, by: Caller, input: ScimUserInput)
   return inTransaction(sql, async (tx) => {
     const known = await store.findDeprovisioned(tx, by.orgId, email);
     if (known === null && (await store.selectUsers(tx, by.orgId, { email }, { offset: 0, limit: 1 })).total > 0) {
-      throw conflict(`the organization has a user "${email}" already`, 'uniqueness');
+      throw conflict(`the organization already has a user "${email}"`, 'uniqueness');
     }
     const { id } = known === null ? await createUser(tx, by, { email }) : { id: known };
     if (known !== null) await store.markDeprovisioned(tx, by.orgId, id, false);

@@ -175,6 +175,6 @@ export function invalidInvitation(): AppError {
   return new AppError({
     code: 'invitation_invalid',
     status: 401,
-    message: 'the invitation is not valid any more; ask an administrator of your organization for another one',
+    message: 'the invitation is no longer valid; ask an administrator of your organization for another one',
   });
 }

@@ -61,8 +61,8 @@ function attentionOf(failedJobs: number, keywordOnly: number): Attention[] {
     found.push({ severity: 'warning', name: 'jobs', message, code: 'failed_jobs', count: failedJobs });
   }
   if (keywordOnly > 0) {
-    const subject = keywordOnly === 1 ? '1 document is found by its' : `${keywordOnly} documents are found by their`;
-    const message = `${subject} words only, since the model did not answer; this ends by itself once it does`;
+    const subject = keywordOnly === 1 ? '1 document has' : `${keywordOnly} documents have`;
+    const message = `${subject} no vectors yet, because the model did not answer; until it does, searches match only words`;
     found.push({ severity: 'warning', name: 'documents', message, code: 'keyword_only', count: keywordOnly });
   }
   return found;

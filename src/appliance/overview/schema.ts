@@ -12,8 +12,8 @@ export const Attention = z
     /** Part of the installation, as `service doctor` names it, or `jobs`. */
     name: z.string(),
     message: z.string().describe('what is wrong, and what to do'),
-    code: z.enum(['failed_jobs', 'keyword_only']).optional().describe('kind of a problem of the organization'),
-    count: count.optional().describe('number of the jobs or documents that `code` is about'),
+    code: z.enum(['failed_jobs', 'keyword_only']).optional().describe('kind of problem'),
+    count: count.optional().describe('number of jobs or documents with the problem'),
   })
   .meta({ id: 'Attention' });
 export type Attention = z.output<typeof Attention>;
@@ -61,7 +61,7 @@ const InstallationLoad = z.object({
   requests: z
     .object({
       per_second: z.number(),
-      fault_rate: share.describe('share of the answers that were faults of the service'),
+      fault_rate: share.describe('share of responses that were errors of the service'),
       p50_ms: ms,
       p95_ms: ms,
       texts_per_second: z.number(),
@@ -101,17 +101,19 @@ export const Overview = z
       by_status: z.record(z.string(), count),
       bytes: count,
       keyword_only: count.describe('documents that only keyword search finds until their model answers again'),
-      words_only: count.describe('documents found by words only so far: a model of this host is making their vectors'),
+      words_only: count.describe(
+        'documents that only keyword search finds until a model of this host has computed their vectors',
+      ),
       added: z
         .array(z.object({ date: z.iso.date(), documents: count }))
         .describe(
-          'documents that exist, by the UTC day of their upload; the last 30 days, without days that have none',
+          'number of documents by UTC day of their upload, over the last 30 days; days without documents are left out',
         ),
     }),
     searches: z
       .array(z.object({ date: z.iso.date(), searches: count, unanswered: count }))
       .describe(
-        'searches of the organization by UTC day; `unanswered`: no result seemed to answer the query; the last 30 days, without days that have none',
+        'searches of the organization by UTC day, over the last 30 days; `unanswered`: no result seemed to answer the query; days without searches are left out',
       ),
     waiting_runs: z
       .array(WaitingRun)

@@ -19,10 +19,10 @@ export const UsageByBucket = z
         z.object({
           bucket_id: z.string(),
           name: z.string(),
-          searches: amount.describe('searches of this bucket alone in the period'),
+          searches: amount.describe('searches in the period that named only this bucket'),
           unanswered: amount.describe('searches without a result that seemed to answer the query'),
-          documents: amount.describe('documents now that the caller may see'),
-          bytes: amount.describe('their size'),
+          documents: amount.describe('current number of documents that the caller may see'),
+          bytes: amount.describe('total size of these documents'),
         }),
       )
       .describe('most searches first'),

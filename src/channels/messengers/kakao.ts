@@ -33,13 +33,13 @@ const KakaoConfig = AnswerConfig.extend({
   use_callback: z
     .enum(['late', 'always', 'never'], { error: 'must be late, always or never' })
     .default('late')
-    .describe('replies that are sent to the callback of a block: late ones, all, or none'),
+    .describe('replies to send to the callback of a block: late ones, all, or none'),
   waiting_text: z
     .string()
     .min(1, 'must not be empty')
     .max(WAITING_CHARS_MAX, `must have at most ${WAITING_CHARS_MAX} characters`)
     .optional()
-    .describe('text that is shown until the reply is sent to the callback'),
+    .describe('text to show until the callback gets the reply'),
   quick_replies: z
     .array(
       z
@@ -50,7 +50,7 @@ const KakaoConfig = AnswerConfig.extend({
     )
     .max(QUICK_REPLIES.max, `must be at most ${QUICK_REPLIES.max} texts`)
     .default([])
-    .describe('texts that are offered below a reply, and asked when they are tapped'),
+    .describe('suggested questions below a reply; a tap asks one of them'),
 }).refine((config) => (config.header_name === undefined) === (config.header_value === undefined), {
   message: 'needs header_name and header_value, or neither of them',
   path: ['header_value'],

@@ -80,7 +80,7 @@ async function findTable(file: string, options: OldIndexOptions): Promise<Table>
   if (fits.length > 1) throw invalidRequest(`${file} has several tables; name one with --table: ${names}`, 'table');
   if (options.table !== undefined) throw invalidRequest(`--table: ${file} has the tables ${names}`, 'table');
   throw invalidRequest(
-    `no table of ${file} has a column of vectors that is known by its name; name it with --vector-column`,
+    `cannot recognise a column of vectors in a table of ${file}; name it with --vector-column`,
     'vector-column',
   );
 }

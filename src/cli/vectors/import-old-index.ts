@@ -105,7 +105,8 @@ async function* batchesOf(index: OldIndex): AsyncGenerator<OldRow[]> {
 function refuseRepeated(file: string, places: Map<string, string>, rows: readonly OldRow[]): void {
   for (const { id, place } of rows) {
     const before = places.get(id);
-    if (before !== undefined) throw invalidRequest(`${file}, ${place}: "${id}" is the id of ${before}, too`, 'vectors');
+    if (before !== undefined)
+      throw invalidRequest(`${file}, ${place}: "${id}" is already the id of ${before}`, 'vectors');
     places.set(id, place);
   }
 }

@@ -33,7 +33,7 @@ interface Header {
 export async function openNumpy(file: string, options: OldIndexOptions): Promise<OldIndex> {
   const header = await withFile(file, (handle) => readHeader(handle, file));
   const { rows, dimension } = header;
-  const described = options.rows === undefined ? 'ids from the numbers of the rows' : `rows from ${options.rows}`;
+  const described = options.rows === undefined ? 'row numbers as ids' : `rows from ${options.rows}`;
   return {
     found: `NumPy, ${rows} x ${dimension}: ${described}`,
     total: rows,
@@ -67,10 +67,10 @@ async function readHeader(handle: FileHandle, file: string): Promise<Header> {
   if (!(type in READERS))
     throw refused(file, `has the type ${type || 'unknown'}; save it as float32, float16 or float64`);
   if (rows === undefined || dimension === undefined || more.length > 0 || dimension === 0) {
-    throw refused(file, 'is not a matrix with one vector a row');
+    throw refused(file, 'is not a matrix with one vector per row');
   }
   if (/'fortran_order':\s*True/.test(text))
-    throw refused(file, 'is stored by columns; save numpy.ascontiguousarray(…)');
+    throw refused(file, 'is stored in column order; save numpy.ascontiguousarray(…)');
   const dataStart = headerStart + length;
   const header: Header = { type: type as Header['type'], rows, dimension, dataStart };
   if (size - dataStart !== rows * dimension * READERS[header.type].bytes) throw refused(file, 'is cut off');

@@ -93,7 +93,7 @@ export function openProvider(options: ProviderOptions): Provider {
       return { vectors, tokens: (await withExactCounts(batch)).counts };
     },
     isRejection,
-    overloaded: () => providerUnavailable(name, 'overloaded', 'too many texts are queued for it already'),
+    overloaded: () => providerUnavailable(name, 'overloaded', 'too many texts are already queued for it'),
   });
   const unwatch = metrics?.watch(name, () => ({
     inFlight: dispatcher.inFlight,

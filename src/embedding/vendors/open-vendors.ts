@@ -75,7 +75,7 @@ export async function openVendors(context: VendorsContext): Promise<Vendors> {
       const { models, added } = await testModel(catalog, vendor, vendor, signal);
       await sql.begin(async (tx) => {
         if ((await countVendors(tx)) >= VENDORS_MAX) {
-          throw conflict(`there are ${VENDORS_MAX} vendors already; remove one`, 'too_many_vendors');
+          throw conflict(`there are already ${VENDORS_MAX} vendors; remove one`, 'too_many_vendors');
         }
         const sealed = sealVendor(keyRing.encryption, vendor);
         const row = { name, protocol, baseUrl, ...sealed, parameters, models, addedBy: actor };
@@ -96,7 +96,7 @@ export async function openVendors(context: VendorsContext): Promise<Vendors> {
         if (before === null) throw notFound('vendor', name);
         const others = before.filter(({ id }) => id !== added.model);
         if (others.length >= MODELS_MAX) {
-          throw conflict(`${name} has ${MODELS_MAX} models already; use those, or another vendor`, 'too_many_models');
+          throw conflict(`${name} already has ${MODELS_MAX} models; use those, or another vendor`, 'too_many_models');
         }
         if (others.length === before.length) await setVendorModels(tx, name, [...others, ...models]);
         const detail = { model: request.model };
@@ -161,5 +161,5 @@ function requireDimensions(id: string, sent: number, expected: number): void {
 }
 
 function vendorExists(name: string): AppError {
-  return conflict(`there is a vendor ${name} already; remove it first, or choose another name`, 'vendor_exists');
+  return conflict(`a vendor named ${name} already exists; remove it first, or choose another name`, 'vendor_exists');
 }

@@ -10,13 +10,13 @@ export const NewVendorModel = z.object({
   model: z
     .string()
     .regex(/^[A-Za-z0-9][A-Za-z0-9._/:-]{0,135}$/, 'is not the name of a model')
-    .describe('a model at the vendor, which a test call embeds a text with'),
+    .describe('a model at the vendor; a test call embeds a text with it'),
   max_tokens: z
     .int()
     .min(1)
     .max(1_000_000)
     .optional()
-    .describe('tokens of a text that the model accepts, if it is not in the catalog (default: 512)'),
+    .describe('maximum number of tokens in a text, for a model outside the catalog (default: 512)'),
 });
 export type NewVendorModel = z.output<typeof NewVendorModel>;
 

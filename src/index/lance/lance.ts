@@ -280,7 +280,7 @@ export class LanceTables {
       this.#readTables.clear();
       this.#writtenTables.clear();
       if (error instanceof AppError) throw error;
-      throw dependencyDown('index', 'the search index is out of reach', error);
+      throw dependencyDown('index', 'the search index is not reachable', error);
     }
   }
 

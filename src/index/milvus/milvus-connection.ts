@@ -145,6 +145,6 @@ function mapError(error: unknown): unknown {
   const code: unknown = (error as Error & { code?: unknown }).code;
   if (code === UNAUTHENTICATED) return dependencyDown('index', 'Milvus refuses index.milvus.token', error);
   // All gRPC errors have a numeric code.
-  if (typeof code === 'number') return dependencyDown('index', 'Milvus is out of reach', error);
+  if (typeof code === 'number') return dependencyDown('index', 'Milvus is not reachable', error);
   return error;
 }

@@ -94,7 +94,8 @@ export async function copyGenerations(
       code: 'index_busy',
       status: 409,
       cause,
-      message: 'the present index cannot be read while jobs write to it; run it again when the ingest jobs are done',
+      message:
+        'the current index cannot be read while jobs write to it; run the command again when the ingest jobs are done',
     });
   }
 }

@@ -69,6 +69,6 @@ export function reprojectionGone(): AppError {
   return new AppError({
     code: 'reprojection_gone',
     status: 409,
-    message: 'this reprojection was given up, or its bucket is gone; start it again',
+    message: 'this reprojection was abandoned, or its bucket was deleted; start it again',
   });
 }

@@ -11,7 +11,7 @@ export const CalibrationView = z
     model: z.string(),
     state: z
       .enum(['wanted', 'calibrating', 'apart', 'failed'])
-      .describe('apart: the map did not pass the quality gate; failed: the vendor failed, and it is tried again'),
+      .describe('apart: the map did not pass the quality gate; failed: the vendor failed, and the service tries again'),
     texts_done: z.int().describe('calibration texts that the model has embedded'),
     texts_total: z.int().describe('0 until the calibration starts'),
     score: z.number().nullable().describe('held-out score of a map that did not pass the quality gate'),
@@ -65,7 +65,7 @@ export async function requestCalibration(
   }
   const newest = (await selectNewestMaps(sql)).find((map) => map.model === id && map.revision === model.revision);
   if (newest?.status === 'retired') {
-    throw conflict(`the map of ${id} was retired; use it again with "service projections activate"`, 'map_retired');
+    throw conflict(`the map of ${id} was retired; to use it again, run "service projections activate"`, 'map_retired');
   }
   await sql.begin(async (tx) => {
     await markWanted(tx, model);

@@ -169,7 +169,7 @@ export class ImageTexts {
 }
 
 function imagesTimeout(): ExtractError {
-  return new ExtractError('timeout', 'reading the pictures of the document takes more time than is allowed');
+  return new ExtractError('timeout', 'reading the pictures of the document takes too long');
 }
 
 /** Return the properties that have a value. */

@@ -71,7 +71,7 @@ export async function rehearseSwitch(
   await requireReach(context.sql, caller, bucket.id);
   const plan = await planReembed(context, caller, { bucket: bucket.id, model: request.model });
   if (plan.origin.model === plan.from.model && plan.origin.space === plan.from.space) {
-    throw conflict(`the bucket has vectors of ${plan.origin.model} already; name another model`, 'same_model');
+    throw conflict(`the bucket already has vectors of ${plan.origin.model}; name another model`, 'same_model');
   }
   const queries = await chooseQueries(context, caller, bucket.id, request.queries);
   if (request.dry_run) return estimate(context, caller, plan, request, queries);

@@ -28,8 +28,8 @@ export const RehearsalBody = z.object({
     .min(1)
     .max(QUERIES_MAX)
     .optional()
-    .describe('by default the judged queries of the bucket, then those that were asked most (scope users:manage)'),
-  sample: z.int().min(100).max(SAMPLE_MAX).default(SAMPLE_DEFAULT).describe('chunks to embed at most'),
+    .describe('default: the judged queries of the bucket, then the most frequent ones (scope users:manage)'),
+  sample: z.int().min(100).max(SAMPLE_MAX).default(SAMPLE_DEFAULT).describe('maximum number of chunks to embed'),
   mode: z.enum(['hybrid', 'vector']).default('hybrid').describe('hybrid: fused with keywords, as in searches'),
   dry_run: z.boolean().default(false).describe('only estimate what the rehearsal costs'),
 });
@@ -51,7 +51,7 @@ const Gain = z.object({ before: z.number(), after: z.number() });
 export const RehearsedQuery = z.object({
   query: z.string(),
   overlap: z.number().describe('share of the ten best chunks that both models have in common, 0..1'),
-  mean_move: z.number().describe('places by which the ten best chunks move on average'),
+  mean_move: z.number().describe('average number of ranks by which the ten best chunks move'),
   ndcg: Gain.nullable().describe('nDCG@10 of the documents; null: the query is not judged'),
   before: z.array(RankedChunk).describe('the best chunks by the present model'),
   after: z.array(RankedChunk).describe('the best chunks by the candidate'),

@@ -14,7 +14,7 @@ export const MOVE = 'bucket_move';
 
 /** Body of `POST /v1/buckets/{bucket}/move`. */
 export const MoveBody = z.object({
-  engine: Engine.describe('engine that holds the search index afterwards'),
+  engine: Engine.describe('engine to move the search index to'),
   dry_run: z.boolean().default(false).describe('only report what would be done'),
 });
 

@@ -160,7 +160,7 @@ export async function tokensOfChunk(
 
 function emptyBucket(name: string) {
   return conflict(
-    `bucket ${name} has no searchable documents to embed again; the first document that is uploaded into it is embedded by the model of the routing`,
+    `bucket ${name} has no searchable documents to embed again; the model of the routing embeds the first document that you upload to it`,
     'index_empty',
   );
 }

@@ -39,7 +39,7 @@ export const ReembedReply = z
     space: z.string().describe('latent space of the vectors afterwards'),
     documents: z.int(),
     chunks: z.int(),
-    texts: z.int().describe('chunks that the provider embeds; the vectors of the others are stored already'),
+    texts: z.int().describe('number of chunks to embed; the vectors of the others are already stored'),
     tokens: z.int().describe('estimated tokens of these texts'),
     estimated_cost: z.number(),
   })

@@ -165,7 +165,7 @@ export class Reindexing {
       if (await this.#swap(run)) return this.#context.index.settleSoon(run.bucketId);
       if (round === OPEN_ROUNDS) await closeIndexForRun(sql, run.id);
     }
-    throw conflict('documents were added or changed faster than they could follow; run it again', 'index_busy');
+    throw conflict('documents changed faster than this run could process them; run it again', 'index_busy');
   }
 
   #newRun(tableName: string | null, id = newId('rpj')): ReindexRun {
@@ -382,5 +382,5 @@ function damaged({ document, error }: Failure): AppError {
 }
 
 function gone(): AppError {
-  return conflict('this run was given up, or its bucket is gone; start it again', 'reprojection_gone');
+  return conflict('this run was abandoned, or its bucket was deleted; start it again', 'reprojection_gone');
 }

@@ -109,7 +109,7 @@ function checkRows({ rows, normalize }: ImportRequest, model: Model): Promise<Ch
   const places = new Map<string, number>();
   return mapYielding([...rows.entries()], ROWS_AT_ONCE, ([at, row]) => {
     const before = places.get(row.id);
-    if (before !== undefined) throw rowFault(at, 'id', `"${row.id}" is the id of rows[${before}], too`);
+    if (before !== undefined) throw rowFault(at, 'id', `"${row.id}" is already the id of rows[${before}]`);
     places.set(row.id, at);
     const given = typeof row.vector === 'string' ? floatsOfBase64(row.vector) : Float32Array.from(row.vector);
     if (given === null) throw rowFault(at, 'vector', 'is not float32 in base64');

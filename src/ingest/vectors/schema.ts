@@ -14,7 +14,7 @@ export const VectorRow = z.strictObject({
     .describe('id in the old index; the document gets it as source_path, and a later import replaces it'),
   vector: z
     .union([z.array(z.number()).min(1).max(DIMENSION_MAX), z.base64()])
-    .describe('numbers, or float32 in base64, little-endian; as long as the vectors of the model, and of length 1'),
+    .describe('numbers, or float32 in base64, little-endian; needs the dimension of the model and length 1'),
   text: z
     .string()
     .max(TEXT_CHARS_MAX)
@@ -29,7 +29,7 @@ export type VectorRow = z.output<typeof VectorRow>;
 export const ImportRequest = z.object({
   model: z.string().min(1).describe('id of the model that made the vectors'),
   rows: z.array(VectorRow).min(1).max(ROWS_MAX),
-  normalize: z.boolean().default(false).describe('scale vectors of another length to 1'),
+  normalize: z.boolean().default(false).describe('scale all vectors to length 1'),
   collection_id,
   privacy_level,
   classification,

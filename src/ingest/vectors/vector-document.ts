@@ -55,7 +55,7 @@ function parseContent(bytes: Uint8Array): z.output<typeof Content> {
 }
 
 function corrupt(cause?: unknown): JobError {
-  const message = `the file is no imported vector; ${VECTOR_TYPE} is the type of vectors that "service index import" stores`;
+  const message = `the file is not an imported vector; only "service index import" may store files of type ${VECTOR_TYPE}`;
   return new JobError({ category: 'corrupt', message, retryable: false }, cause);
 }
 
@@ -74,7 +74,7 @@ export function vectorFault(vector: Float32Array): string | null {
   const place = vector.findIndex((value) => !Number.isFinite(value));
   if (place >= 0) return `number ${place + 1} is ${vector[place]}; all numbers must be finite`;
   const length = lengthOf(vector);
-  if (length === 0) return 'has only zeros, which have no direction';
+  if (length === 0) return 'has only zeros; it needs at least one other number';
   if (Math.abs(length - 1) <= LENGTH_TOLERANCE) return null;
   return `has the length ${length.toPrecision(4)} instead of 1; set normalize if the old index compared by cosine`;
 }

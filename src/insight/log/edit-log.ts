@@ -34,7 +34,7 @@ export async function setLevel(
   const { levelMax } = settings;
   if (level !== null && LOG_LEVELS.indexOf(level) > LOG_LEVELS.indexOf(levelMax)) {
     throw conflict(
-      `the operator allows "${levelMax}" at most (search.log_max in service.yaml)`,
+      `the highest level that the operator allows is "${levelMax}" (search.log_max in service.yaml)`,
       'search_log_level_not_allowed',
     );
   }

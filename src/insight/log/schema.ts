@@ -17,9 +17,9 @@ const Level = z.enum(LOG_LEVELS);
 /** Level at which an organization keeps its searches. */
 export const SearchLogLevel = z
   .object({
-    level: Level.describe('what is kept now: off, counts (numbers by day), or queries (also what was asked)'),
+    level: Level.describe('level in force: off, counts (numbers by day), or queries (also the text of queries)'),
     chosen: Level.nullable().describe('level that the organization chose; null: that of the operator'),
-    level_max: Level.describe('the most that the operator allows'),
+    level_max: Level.describe('highest level that the operator allows'),
     retention_days: z.number().describe('days for which queries are kept'),
   })
   .meta({ id: 'SearchLogLevel' });
@@ -36,7 +36,7 @@ export const LogFilter = z.object({
     .stringbool('must be true or false')
     .meta({ type: 'boolean' })
     .optional()
-    .describe('true: only searches without a result that seemed to answer the query'),
+    .describe('true: only searches whose results do not seem to answer the query'),
   min_ms: textInteger(z.int().min(0).max(3_600_000).optional()).describe('only searches that took this long'),
   contains: z.string().min(1).max(200).optional().describe('only queries with this text, in any case'),
 });
@@ -56,7 +56,7 @@ export const LogEntry = z
     relevance: Relevance,
     opened: z
       .array(z.object({ id: z.string(), file_name: z.string() }))
-      .describe('documents that were opened from the results, as far as the reader of the log may see them'),
+      .describe('documents opened from the results, if the reader of the log may see them'),
     helpful: z.boolean().nullable().describe('feedback; null: none was given'),
     chunk_id: z.string().nullable().describe('result that the feedback is about; null: the whole search'),
     request_id: z.string().nullable(),
@@ -67,10 +67,10 @@ export type LogEntry = z.output<typeof LogEntry>;
 const amount = z.int().min(0);
 
 const Asked = z.object({
-  query: z.string().describe('as it was asked in the search of last_id; others may differ in case'),
+  query: z.string().describe('text of the query in the search of last_id; other searches may differ in case'),
   searches: amount,
   unanswered: amount,
-  last_id: z.string().describe('its last search without an answer, or else its last search'),
+  last_id: z.string().describe('id of the last search without an answer, or of the last search'),
   last_at: z.iso.datetime(),
   bucket_ids: z.array(z.string()).describe('buckets of that search'),
 });
@@ -101,7 +101,12 @@ export type LogSummary = z.output<typeof LogSummary>;
 /** Body of `POST /v1/search/log/{search}/feedback`. */
 export const Feedback = z.object({
   helpful: z.boolean(),
-  chunk_id: z.string().min(1).max(100).optional().describe('result that it is about; by default the whole search'),
+  chunk_id: z
+    .string()
+    .min(1)
+    .max(100)
+    .optional()
+    .describe('result that the feedback is about; default: the whole search'),
 });
 
 /** Body of `POST /v1/search/log/{search}/judgement`. */

@@ -13,7 +13,7 @@ import { type SampledDocument, sampleDocuments } from './sample-store.ts';
 const EXCERPT_CHARS = 160;
 
 export const BucketMapQuery = z.object({
-  sample: textInteger(z.int().min(10).max(PLANE_ROWS_MAX).default(500)).describe('chunks at most'),
+  sample: textInteger(z.int().min(10).max(PLANE_ROWS_MAX).default(500)).describe('maximum number of chunks'),
 });
 
 /** Response of `GET /v1/buckets/{bucket}/map`. */

@@ -42,7 +42,7 @@ export async function openArchive(
     if (code === 'ENOSPC') throw storageFull(error);
     if (code?.startsWith('Z_')) throw notAModel('the archive is damaged: it cannot be decompressed');
     // Errors of tar-stream have no code.
-    if (code === null) throw notAModel('the archive is no tar archive, or it is damaged or cut off');
+    if (code === null) throw notAModel('the file is not a tar archive, or it is damaged or truncated');
     throw error;
   }
 }
@@ -58,7 +58,7 @@ async function unpack(
   reading.catch(() => undefined); // the entries fail with it, too
   let count = 0;
   for await (const entry of entries) {
-    if (++count > ENTRIES_MAX) throw unsafeSource('the archive has too many entries to be that of a model');
+    if (++count > ENTRIES_MAX) throw unsafeSource('the archive has too many entries to contain a model');
     const own = pathOf(entry.header);
     if (own === null) {
       entry.resume();

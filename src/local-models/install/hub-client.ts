@@ -83,7 +83,7 @@ export class HubClient {
       }
       url = target;
     }
-    throw this.#invalid('it redirects without end');
+    throw this.#invalid('it redirects too many times');
   }
 
   /** Read the body of an answer. @throws HubInterruption if the connection breaks or stalls */
@@ -159,7 +159,7 @@ export class HubClient {
     return new AppError({
       code: 'hub_unavailable',
       status: 503,
-      message: `the hub ${this.#url} cannot be reached, or breaks off (${cause.message}); run the command again, which continues the download`,
+      message: `the hub ${this.#url} cannot be reached, or interrupted the download (${cause.message}); run the command again to continue the download`,
       cause,
     });
   }

@@ -55,7 +55,7 @@ export async function openHub(
       if (!tree.success) throw unsafeSource(`the hub ${settings.hubUrl} gives no list of the files of ${id}`);
       for (const { type, path, oid = '', size, lfs } of tree.data) {
         if (type === 'directory') continue;
-        if (type !== 'file') throw unsafeSource(`${id} holds something that is no file: ${path.slice(0, 100)}`);
+        if (type !== 'file') throw unsafeSource(`${id} contains an entry that is not a file: ${path.slice(0, 100)}`);
         const digest = lfs ? ({ kind: 'sha256', hex: lfs.oid } as const) : ({ kind: 'git', hex: oid } as const);
         files.set(path, { path, sizeBytes: lfs?.size ?? size, digest });
       }
@@ -139,6 +139,6 @@ async function mismatch(file: HubFile, target: string): Promise<AppError> {
   return new AppError({
     code: 'hub_checksum_mismatch',
     status: 502,
-    message: `${file.path} arrived with other bytes than the hub names (${file.digest.kind} ${file.digest.hex}); try again, and ask whoever runs the mirror if it stays so`,
+    message: `the content of ${file.path} does not match the checksum of the hub (${file.digest.kind} ${file.digest.hex}); try again, and if the error remains, ask the operator of the mirror`,
   });
 }

@@ -55,7 +55,7 @@ const KNOWN_MODULES = ['.Transformer', POOLING_MODULE, '.Normalize'];
  */
 export function inspectModel(folder: string, modelFile: string, options: InstallOptions): Draft {
   const config = readJson(folder, 'config.json', TransformerConfig);
-  if (config === null) throw notAModel('the source has no config.json, so it is no model');
+  if (config === null) throw notAModel('the source has no config.json, so it is not a model');
   readTokenizer(folder);
   const outline = readOutline(folder, modelFile);
   checkInputs(outline);
@@ -64,7 +64,9 @@ export function inspectModel(folder: string, modelFile: string, options: Install
   const own = { kind, variant, modelFile, maxTokens, padId: padIdOf(folder, config) };
   if (kind === 'reranker') {
     if (outline.outputs.includes('logits')) return { ...own, pooling: 'cls', prefixes: {} };
-    throw notAModel('the model gives no scores (output "logits"), so it is no reranker; install it without --reranker');
+    throw notAModel(
+      'the model returns no scores (output "logits"), so it is not a reranker; install it without --reranker',
+    );
   }
   if (outline.outputs.includes('logits') && outline.outputs.length === 1) {
     throw notAModel('the model gives scores, not vectors; install it with --reranker');
@@ -82,7 +84,7 @@ function readOutline(folder: string, modelFile: string): OnnxOutline {
 
 function checkInputs({ inputs }: OnnxOutline): void {
   if (inputs.includes('input_ids')) return;
-  throw notAModel('the model takes no tokens (input "input_ids"), so it is no model of texts');
+  throw notAModel('the model has no input "input_ids", so it is not a text model');
 }
 
 function readTokenizer(folder: string): void {
@@ -102,7 +104,9 @@ function maxTokensOf(folder: string, config: z.output<typeof TransformerConfig>,
   const said = options.maxTokens ?? sentence ?? (tokenizer < LENGTH_MAX ? tokenizer : positions);
   if (said === null) throw needsFlag('the maximum number of tokens in a text', '--max-tokens');
   if (positions !== null && said > positions) {
-    throw notAModel(`the model has positions for ${positions} tokens, fewer than ${said}; say less with --max-tokens`);
+    throw notAModel(
+      `the model has positions for ${positions} tokens, fewer than ${said}; set a lower number with --max-tokens`,
+    );
   }
   return said;
 }
@@ -119,7 +123,7 @@ function poolingOf(folder: string, outline: OnnxOutline, options: InstallOptions
   const unknown = modules.find(({ type }) => !KNOWN_MODULES.some((known) => type.endsWith(known)));
   if (unknown !== undefined) {
     throw notAModel(
-      `the model ends with a module that its ONNX file does not hold (${unknown.type}); export it with an output "sentence_embedding"`,
+      `the last module of the model (${unknown.type}) is missing in its ONNX file; export it with an output "sentence_embedding"`,
     );
   }
   if (options.pooling !== undefined) return options.pooling;

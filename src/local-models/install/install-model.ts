@@ -215,7 +215,7 @@ async function runOnce(
     const query = spec.kind === 'reranker' ? TEST_TEXT : null;
     const values = await process.run({ texts: [TEST_TEXT], query, isBackground: false }, signal);
     if (values.length !== process.dimension || !values.every(Number.isFinite)) {
-      throw new ModelFault('its result is not made of finite numbers', { isFinal: true });
+      throw new ModelFault('its result has numbers that are not finite', { isFinal: true });
     }
     return process.dimension;
   } catch (error) {

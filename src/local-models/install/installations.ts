@@ -163,7 +163,9 @@ export class Installations {
   #faultOf(error: unknown): { code: string; message: string } {
     if (this.#closing.signal.aborted) return STOPPED;
     const { code, message } =
-      error instanceof AppError ? error : { code: 'internal', message: 'it failed; the log of the server says why' };
+      error instanceof AppError
+        ? error
+        : { code: 'internal', message: 'it failed; see the log of the server for the reason' };
     return { code, message: message.slice(0, MESSAGE_CHARACTERS_MAX) };
   }
 }

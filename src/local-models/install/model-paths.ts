@@ -45,7 +45,7 @@ export function modelFileOf(paths: ReadonlySet<string>, variant: Variant): strin
   const others = VARIANTS.filter((each) => MODEL_FILES[each].some((file) => paths.has(file)));
   if (others.length === 0) {
     throw notAModel(
-      'the source holds no model in ONNX (onnx/model.onnx); export it with "optimum-cli export onnx", or choose a source that has one',
+      'the source has no ONNX model (onnx/model.onnx); export it with "optimum-cli export onnx", or choose a source that has one',
     );
   }
   throw notAModel(

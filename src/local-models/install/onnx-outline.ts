@@ -133,7 +133,7 @@ class ProtobufReader {
   }
 
   string({ from, to, type }: Field): string {
-    if (type !== BYTES || to - from > STRING_BYTES_MAX) throw new OnnxFault('it has a name that is too long');
+    if (type !== BYTES || to - from > STRING_BYTES_MAX) throw new OnnxFault('one of its names is too long');
     const bytes = Buffer.alloc(to - from);
     readSync(this.#file, bytes, 0, bytes.length, from);
     return bytes.toString('utf8');

@@ -31,7 +31,7 @@ export async function openSource(
     const { openHub } = await import('./hub-source.ts');
     return openHub(source, context);
   }
-  throw invalidRequest(`${source} is no folder, no tar archive and no hub id (organization/name)`, 'source');
+  throw invalidRequest(`${source} is not a folder, a tar archive or a hub id (organization/name)`, 'source');
 }
 
 /** Names of folders of models that the console offers. */
@@ -66,8 +66,8 @@ export async function openAllowedSource(
   if (folder !== null && (await listFolders(context.settings)).includes(source)) {
     return openFolder(path.join(folder, source), source);
   }
-  const others = folder === null ? '; for folders, set local_models.folder' : `, and no folder in ${folder}`;
-  throw invalidRequest(`${source} is no hub id (organization/name)${others}`, 'source');
+  const others = folder === null ? '; for folders, set local_models.folder' : ` or a folder in ${folder}`;
+  throw invalidRequest(`${source} is not a hub id (organization/name)${others}`, 'source');
 }
 
 /**

@@ -62,7 +62,7 @@ class Model {
     const session = new Session({ ...argument, output });
     const probe = new Model(argument, session, encoder, 1);
     const { values, columns } = await probe.#compute([{ requestId: 0, index: 0, text: encoder.encode('a') }]);
-    if (!values.every(Number.isFinite)) throw new Error('the model gives no finite numbers');
+    if (!values.every(Number.isFinite)) throw new Error('the model returns numbers that are not finite');
     return new Model(argument, session, encoder, columns);
   }
 

@@ -129,7 +129,7 @@ export function requireScope({ scopes }: Principal, scope: string): void {
   throw new AppError({
     code: 'insufficient_scope',
     status: 403,
-    message: `this tool needs the right ${scope}, which was not given; connect again to give it`,
+    message: `this tool needs the scope ${scope}, which was not granted; connect again to grant it`,
     // With those that it has, so that the next token has all of them.
     details: { scopes: [...scopes, scope].join(' ') },
   });
@@ -155,7 +155,7 @@ function tooManyRefusals(): AppError {
   return new AppError({
     code: 'too_many_failed_logins',
     status: 429,
-    message: 'too many requests with bearers that are not accepted; wait a minute, and check the key or token',
+    message: 'too many requests with invalid bearer tokens; wait a minute, and check the key or token',
     retryable: true,
     retryAfterSeconds: 60,
   });

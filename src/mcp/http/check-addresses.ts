@@ -30,14 +30,14 @@ export function checkAddresses(settings: {
     require({ headers: { host, origin } }) {
       if (!HOST.test(host ?? '') || !validateHostHeader(host, hosts).ok) {
         throw forbidden(
-          'this tool server is not reached under the name in the header Host; SERVICE_MCP_ALLOWED_HOSTS adds names',
+          'the name in the header Host is not allowed; add it to SERVICE_MCP_ALLOWED_HOSTS',
           'host_not_allowed',
         );
       }
       const byOrigin = validateOriginHeader(origin, originHosts);
       if (!byOrigin.ok && !origins.includes(origin?.toLowerCase() ?? '')) {
         throw forbidden(
-          'web pages of this origin may not use this tool server; SERVICE_MCP_ALLOWED_ORIGINS adds origins',
+          'web pages of this origin may not use this tool server; to allow it, add it to SERVICE_MCP_ALLOWED_ORIGINS',
           'origin_not_allowed',
         );
       }

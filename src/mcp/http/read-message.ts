@@ -76,6 +76,6 @@ function busy(): AppError {
 }
 
 function tooLarge(bytesMax: number): AppError {
-  const message = `a message may have ${bytesMax} bytes; SERVICE_MCP_BODY_BYTES sets this bound`;
+  const message = `a message may have at most ${bytesMax} bytes; SERVICE_MCP_BODY_BYTES sets this limit`;
   return new AppError({ code: 'message_too_large', status: 413, message });
 }

@@ -135,7 +135,7 @@ function parse(body: string): Node {
 /** Find the value of a key; null if there is none. A duplicate key is refused. */
 function childOf(object: Node, key: string): Node | null {
   const found = (object.children ?? []).filter((property) => property.children?.[0]?.value === key);
-  if (found.length > 1) throw broken(`the key "${key}" stands there twice`);
+  if (found.length > 1) throw broken(`it has the key "${key}" twice`);
   return found[0]?.children?.[1] ?? null;
 }
 
@@ -158,6 +158,6 @@ function broken(why: string): AppError {
   return new AppError({
     code: 'config_file_broken',
     status: 409,
-    message: `the file is not a configuration that can be added to (${why}); it is left as it is: repair it, or add the entry by hand`,
+    message: `cannot add the entry to this file (${why}), which was not changed; repair it, or add the entry by hand`,
   });
 }

@@ -73,17 +73,20 @@ async function write(
   const { section } = configuration;
   const file = options.config ?? configuration.file;
   if (configuration.entry === null) {
-    throw invalidRequest('--write: this client reads no file; leave --write out, and enter what is printed', 'write');
+    throw invalidRequest(
+      '--write: this client reads no file; leave out --write, and enter the printed text in the client',
+      'write',
+    );
   }
   if (file === null) throw invalidRequest('--write: say with --config which file this client reads', 'config');
   const entry = withKey(configuration.entry, apiKey);
   const { changed, isNew } = await writeConfigFile(file, { section, name, entry, dryRun });
-  if (!changed) return io.note(`${file} has this entry already; nothing was changed.`);
+  if (!changed) return io.note(`${file} already has this entry; nothing was changed.`);
   const done = isNew ? ['Created', 'Would create'] : ['Changed', 'Would change'];
   io.note(`${done[dryRun ? 1 : 0]} ${file}: the entry "${name}" below "${section}".`);
   if (dryRun) io.print(`${JSON.stringify(configuration.document, null, 2)}\n`);
   if (entry === configuration.entry && JSON.stringify(entry).includes('<')) {
-    io.note('Replace what stands in <...>; with SERVICE_API_KEY set, this command writes the key itself.');
+    io.note('Replace the text in <...>. If SERVICE_API_KEY is set, this command writes the key itself.');
   }
   io.note(...configuration.notes.slice(1));
 }

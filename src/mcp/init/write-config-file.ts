@@ -63,7 +63,7 @@ async function readOrNull(file: string): Promise<string | null> {
     const { code } = error as NodeJS.ErrnoException;
     if (code === 'ENOENT') return null;
     if (code === 'ERR_ENCODING_INVALID_ENCODED_DATA') {
-      const message = `${file} is not text in UTF-8; it is left as it is`;
+      const message = `${file} is not UTF-8 text and was not changed`;
       throw new AppError({ code: 'config_file_broken', status: 409, message });
     }
     throw error;

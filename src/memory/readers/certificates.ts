@@ -8,7 +8,8 @@ const REASONS: Readonly<Record<string, string>> = {
   SELF_SIGNED_CERT_IN_CHAIN: 'a private authority signed its certificate; set ca of the connection to trust it',
   UNABLE_TO_GET_ISSUER_CERT_LOCALLY:
     'an unknown authority signed its certificate; set ca of the connection to trust it',
-  UNABLE_TO_VERIFY_LEAF_SIGNATURE: 'its certificate comes without that of its authority; set ca of the connection',
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE:
+    'the server does not send the certificate of its authority; set ca of the connection to trust it',
   CERT_HAS_EXPIRED: 'its certificate has expired; renew it',
   CERT_NOT_YET_VALID: 'its certificate is not valid yet; check the clock of this host',
   CERT_REVOKED: 'its certificate was revoked; renew it',

@@ -48,12 +48,15 @@ const ConfluenceConfig = z.strictObject({
     .min(1)
     .max(100)
     .optional()
-    .describe('keys of spaces; default: all that the account sees'),
+    .describe('keys of spaces; default: all spaces that the account can see'),
 });
-const rights = z.boolean().optional().describe('true: only those with whom a file is shared read its document');
+const rights = z
+  .boolean()
+  .optional()
+  .describe('true: let only the people with whom a file is shared read its document');
 const NotionConfig = z.strictObject({});
 const GoogleDriveConfig = z.strictObject({
-  drive: id.optional().describe('id of a shared drive; default: what is shared with the service account'),
+  drive: id.optional().describe('id of a shared drive; default: files shared with the service account'),
   folder: id.optional().describe('id of a folder'),
   rights,
   include: Globs,
@@ -74,11 +77,11 @@ const GitConfig = z.strictObject({
     .max(200)
     .regex(/^(?![-/])(?!.*(?:\.\.|\/\/|@\{))[^\s~^:?*[\\\p{Cc}]+$/u, 'must be the name of a branch')
     .optional()
-    .describe('default: the branch that the repository shows first'),
+    .describe('branch; default: the default branch of the repository'),
   path: repositoryPath.default('').describe('folder of the repository'),
   include: Globs,
   exclude: Globs,
-  commits: z.int().min(1).max(1_000_000).default(1_000).describe('commits that are fetched, for the times of files'),
+  commits: z.int().min(1).max(1_000_000).default(1_000).describe('number of commits to fetch, for the times of files'),
 });
 
 const identifier = lineOfText.min(1).max(63);
@@ -94,13 +97,13 @@ const rows = {
       const parsed = parseRowTemplate(template);
       if ('fault' in parsed) context.addIssue({ code: 'custom', message: parsed.fault });
     })
-    .describe('template over columns: {{title}} {{body}}'),
+    .describe('template of a document with names of columns, such as {{title}} {{body}}'),
   title: identifier.optional(),
-  updated_at: identifier.optional().describe('column that changes with every change of a row'),
+  updated_at: identifier.optional().describe('column that changes whenever its row changes'),
   event_time: identifier.optional(),
   readers: identifier
     .optional()
-    .describe('column with those who may read a row: addresses and group:NAME, with commas; * is everyone'),
+    .describe('column with the readers of a row: email addresses and group:NAME, separated by commas; *: everyone'),
   where: z.record(identifier, z.union([z.string().max(512), z.number(), z.boolean()])).optional(),
 };
 
@@ -126,7 +129,7 @@ const WebConfig = z.strictObject({
   sitemap: z
     .enum(['auto', 'only', 'off'])
     .default('auto')
-    .describe('auto: pages of sitemaps and pages that are linked; only: pages of sitemaps; off: pages that are linked'),
+    .describe('pages to read; auto: those of sitemaps and links; only: those of sitemaps; off: those of links'),
   include: Globs.describe('patterns of host/path, such as docs.example.com/manual/**'),
   exclude: Globs.describe('patterns of host/path or host/path?query'),
   depth: z.int().min(0).max(50).default(5).describe('links to follow from a first page to another one'),
@@ -134,7 +137,7 @@ const WebConfig = z.strictObject({
   main_text: z
     .boolean()
     .default(true)
-    .describe('true: a change of navigation, headers or footers alone is no change of a page'),
+    .describe('true: ignore changes of a page that affect only navigation, headers or footers'),
 });
 
 const ImapConfig = z.strictObject({
@@ -145,7 +148,7 @@ const ImapConfig = z.strictObject({
     .default(['INBOX'])
     .describe('names of folders, or patterns of names with "/" between their parts'),
   since: z.iso.date().optional().describe('only messages that arrived on this day or later'),
-  attachments: z.boolean().default(true).describe('false: only the text of messages is read'),
+  attachments: z.boolean().default(true).describe('false: read only the text of messages'),
 });
 
 /** Schema of `config` per connection type. */

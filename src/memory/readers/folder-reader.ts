@@ -53,8 +53,11 @@ export async function resolveFolder(options: Pick<FolderOptions, 'root' | 'path'
   if (!isWithin(root, base))
     throw new SourceFault('source_refused', `the folder ${options.path} leads out of the connection's root`);
   if (isWithin(dataDir, base))
-    throw new SourceFault('source_refused', 'the folder is inside of the data directory of the service');
-  if (!(await stat(base)).isDirectory()) throw new SourceFault('source_missing', `${options.path} is no folder`);
+    throw new SourceFault(
+      'source_refused',
+      'the folder is inside the data directory of the service; choose another folder',
+    );
+  if (!(await stat(base)).isDirectory()) throw new SourceFault('source_missing', `${options.path} is not a folder`);
   return { root, base, dataDir };
 }
 
@@ -108,7 +111,7 @@ async function readFile(
     file = await openContained(place, key);
     if (file === null) return { key, fault: 'it leads out of the folder' };
     const stats = await file.stat();
-    if (!stats.isFile()) return { key, fault: 'it is no file' };
+    if (!stats.isFile()) return { key, fault: 'it is not a file' };
     const tooLarge = tooLargeFault(key, stats.size, bytesMax);
     if (tooLarge !== null) return tooLarge;
     const isSettled = Date.now() - stats.mtimeMs > SETTLED_MS;

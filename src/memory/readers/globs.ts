@@ -49,7 +49,7 @@ export function compileGlobs({ include = ['**'], exclude = [] }: Globs): {
 
 /** Describe the fault of a glob, or return null. */
 export function globFault(glob: string): string | null {
-  return expandBraces(glob) === null ? `must stand for at most ${ALTERNATIVES_MAX} patterns with its braces` : null;
+  return expandBraces(glob) === null ? `its braces must expand to at most ${ALTERNATIVES_MAX} patterns` : null;
 }
 
 function segmentsOf(path: string): string[] {

@@ -29,10 +29,7 @@ export const create = forOrganization(
 /** @throws AppError `invalid_request` (400) if the settings have no identity provider */
 function issuerOf({ oidc }: Pick<Config, 'oidc'>): string {
   if (oidc !== null) return oidc.issuer;
-  throw invalidRequest(
-    'oidc_subject: the settings have no identity provider; set oidc in service.yaml',
-    'oidc_subject',
-  );
+  throw invalidRequest('oidc_subject: no identity provider is configured; set oidc in service.yaml', 'oidc_subject');
 }
 
 export const list = forOrganization(z.object({}), async (_, { appliance, operator }) =>

@@ -42,7 +42,7 @@ export async function locateBinaries(
   throw new AppError({
     code: 'postgres_binaries_unusable',
     status: 503,
-    message: `the PostgreSQL that comes with this package does not run here; set DATABASE_URL to a PostgreSQL of yours (>= 15). ${binaries}`,
+    message: `the PostgreSQL that comes with this package does not run here; set DATABASE_URL to your own PostgreSQL server (>= 15). ${binaries}`,
   });
 }
 
@@ -56,7 +56,7 @@ function resolvePlatformPackage(): string {
     throw new AppError({
       code: 'postgres_unsupported_platform',
       status: 503,
-      message: `there is no embedded PostgreSQL for ${process.platform}-${process.arch} here; set DATABASE_URL to a PostgreSQL of yours (>= 15)`,
+      message: `there is no embedded PostgreSQL for ${process.platform}-${process.arch} here; set DATABASE_URL to your own PostgreSQL server (>= 15)`,
       cause,
     });
   }

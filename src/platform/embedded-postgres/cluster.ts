@@ -29,7 +29,7 @@ export async function ensureCluster(
     code: 'postgres_version_mismatch',
     status: 503,
     message:
-      `${data.cluster} was made by PostgreSQL ${version.trim()}, and this release carries PostgreSQL ${binaries.majorVersion}. ` +
+      `${data.cluster} was created by PostgreSQL ${version.trim()}, but this release contains PostgreSQL ${binaries.majorVersion}. ` +
       'Start the release that made it and make a backup; then move that directory away, start this release and restore the backup.',
   });
 }

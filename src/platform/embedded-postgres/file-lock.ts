@@ -61,7 +61,7 @@ async function acquire(
         throw new AppError({
           code: 'data_directory_busy',
           status: 503,
-          message: `another process has been holding ${file} for ${Math.round(waitMs / 1000)} s; if none is starting or stopping, remove that file`,
+          message: `another process has been holding ${file} for ${Math.round(waitMs / 1000)} s; if no process of the service is starting or stopping, remove that file`,
           retryable: true,
         });
       }

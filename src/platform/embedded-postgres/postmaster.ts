@@ -205,7 +205,7 @@ async function chooseSocketDirectory(data: DataDirectory, user: ServerUser | nul
   throw new AppError({
     code: 'postgres_socket_path_too_long',
     status: 503,
-    message: `the path ${data.path} is too long for a unix socket, and so is the path of the temporary directory: choose a data directory with a shorter path`,
+    message: `the path ${data.path} and that of the temporary directory are too long for a unix socket; choose a data directory with a shorter path`,
   });
 }
 

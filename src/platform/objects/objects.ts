@@ -143,7 +143,7 @@ export function objectNotFound(key: string): AppError {
 }
 
 export function objectExists(key: string): AppError {
-  return new AppError({ code: 'object_exists', status: 409, message: `there is an object already: ${key}` });
+  return new AppError({ code: 'object_exists', status: 409, message: `the object already exists: ${key}` });
 }
 
 export function objectTooLarge(key: string, sizeBytes: number, maxBytes: number): AppError {

@@ -28,7 +28,7 @@ export async function probeObjects(objects: Objects, signal?: AbortSignal): Prom
     throw new AppError({
       code: 'objects_damaged',
       status: 503,
-      message: 'the file storage returns other bytes than it stored',
+      message: 'the file storage returns different bytes from those that it stored',
     });
   }
   return { writeMs: writtenMs - startMs, readMs: readMs - writtenMs, deleteMs: deletedMs - readMs };
@@ -78,7 +78,8 @@ function ignored(what: string): AppError {
     status: 500,
     message:
       `the object storage ignores conditional writes (PUT with If-None-Match: *): ${what}. Writers of the search index ` +
-      'would overwrite each other without an error. Use a store that honours them, such as AWS S3, MinIO or Cloudflare ' +
-      'R2, or keep the index on this host by `index: {storage: disk}` in service.yaml, which allows for one host only.',
+      'would overwrite each other without an error. Use a store that honours them, such as AWS S3, MinIO or ' +
+      'Cloudflare R2, or keep the index on this host with `index: {storage: disk}` in service.yaml, which supports ' +
+      'only one host.',
   });
 }

@@ -92,9 +92,5 @@ function isOfNetwork(error: unknown): boolean {
 }
 
 function interrupted(cause?: unknown): AppError {
-  return dependencyDown(
-    'objects',
-    'the object storage interrupted a download, or sent bytes that are not those of the object; try again',
-    cause,
-  );
+  return dependencyDown('objects', 'the object storage interrupted a download, or sent wrong bytes; try again', cause);
 }

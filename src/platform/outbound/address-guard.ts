@@ -33,7 +33,7 @@ export function openAddressGuard(
   return {
     refusalOf(text) {
       const address = parseAddress(text);
-      if (address === null) return `${text} is no IP address`;
+      if (address === null) return `${text} is not an IP address`;
       const matching = listed.filter((network) => contains(network, address));
       if (isOwn(address, ownAddresses())) {
         const isListed = matching.some(([, bits]) => bits === address.toByteArray().length * 8);

@@ -51,10 +51,7 @@ function guardedLookup(guard: AddressGuard, lookup: LookupFunction): LookupFunct
       const refusal = addresses.map(({ address }) => guard.refusalOf(address)).find((each) => each !== null);
       const [first] = addresses;
       if (refusal !== undefined)
-        return callback(
-          new AddressRefused(`the host ${hostname} has an address that may not be reached: ${refusal}`),
-          [],
-        );
+        return callback(new AddressRefused(`the host ${hostname} has a forbidden address: ${refusal}`), []);
       if (options.all === true || first === undefined) return callback(null, addresses);
       callback(null, first.address, first.family);
     });

@@ -156,7 +156,7 @@ export class ReplicaReads implements Reads {
     this.#nextAnswer ??= this.#asking.then(() => {
       this.#nextAnswer = null;
       const answer = readPosition(this.#primary.limited({ ms: CHECK_MS_MAX })).catch((error) => {
-        throw error instanceof NotFit ? error : new NotFit('the primary does not tell its position');
+        throw error instanceof NotFit ? error : new NotFit('the primary does not report its position');
       });
       this.#asking = answer.catch(() => undefined);
       return answer;
@@ -172,9 +172,9 @@ async function readPosition(sql: Sql): Promise<Position> {
     SELECT (at - '0/0'::pg_lsn)::bigint AS lsn, left(pg_walfile_name(at), 8) AS timeline,
            current_setting('synchronous_commit') AS commits
     FROM pg_current_wal_lsn() AS at`;
-  if (row === undefined) throw new NotFit('the primary did not tell its position');
+  if (row === undefined) throw new NotFit('the primary did not report its position');
   if (row.commits === 'off')
-    throw new NotFit('the primary has synchronous_commit off, so its position tells too little');
+    throw new NotFit('the primary has synchronous_commit off, so its position is not reliable');
   return { atMs, lsn: row.lsn, timeline: Number.parseInt(row.timeline, 16) };
 }
 
@@ -189,7 +189,7 @@ async function readReplayed(tx: Sql, timeline: number): Promise<number> {
            greatest((SELECT timeline_id FROM pg_control_checkpoint()),
                     (SELECT min_recovery_end_timeline FROM pg_control_recovery())) AS timeline`;
   if (row?.standby !== true || row.lsn === null) throw new NotFit('it is not a streaming replica');
-  if (row.timeline !== timeline) throw new NotFit('it does not follow the primary since a fail-over');
+  if (row.timeline !== timeline) throw new NotFit('it stopped following the primary after a failover');
   return row.lsn;
 }
 

@@ -83,5 +83,9 @@ function invalid(path: string, line: number, fault: string): AppError {
 }
 
 function tooLong(path: string, limit: string): AppError {
-  return invalidRequest(`${path} has more than ${limit}; a fit needs some thousands of texts`, null, 'corpus_too_long');
+  return invalidRequest(
+    `${path} has more than ${limit}; a fit needs only a few thousand texts`,
+    null,
+    'corpus_too_long',
+  );
 }

@@ -34,7 +34,7 @@ export function checkCorpus(texts: readonly string[], { allowFewPairs = false } 
     seen.add(key);
     kept.push(i);
   }
-  refuseFew(kept.length, texts.length, allowFewPairs, 'the others repeat them or are blank');
+  refuseFew(kept.length, texts.length, allowFewPairs, 'the others are duplicates or blank');
   return { kept: Int32Array.from(kept), duplicates: texts.length - kept.length, warnings: [] };
 }
 

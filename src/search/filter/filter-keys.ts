@@ -36,5 +36,5 @@ export const UNMATCHED_KEYS: ReadonlySet<string> = new Set(
 /** Return the reason why a filter can't match a key, or null if it can. */
 export function filterKeyFault(key: string): string | null {
   if (!UNMATCHED_KEYS.has(key)) return null;
-  return `"${key}" is reserved and cannot be used in a filter; keys of the service that can: ${SYSTEM_FILTERABLE.join(', ')}`;
+  return `"${key}" is reserved and cannot be used in a filter; filters can use these keys of the service: ${SYSTEM_FILTERABLE.join(', ')}`;
 }

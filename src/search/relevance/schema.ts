@@ -11,7 +11,7 @@ export const LEVELS = [
 export const Relevance = z
   .enum(['high', 'medium', 'low', 'none'])
   .nullable()
-  .describe('level of relevance_score: high from 0.6, medium from 0.3, low from 0.1; null: it cannot be told');
+  .describe('level of relevance_score: high from 0.6, medium from 0.3, low from 0.1; null: it cannot be estimated');
 export type Relevance = z.output<typeof Relevance>;
 
 export const RelevanceScore = z
@@ -21,7 +21,7 @@ export const RelevanceScore = z
   .nullable()
   .describe(
     'estimated probability that this answers the query, in steps of 0.01; comparable between searches, modes and ' +
-      'buckets; null: it cannot be told',
+      'buckets; null: it cannot be estimated',
   );
 export type RelevanceScore = z.output<typeof RelevanceScore>;
 

@@ -14,7 +14,7 @@ const leg = {
   contribution: z
     .number()
     .describe(
-      'part of rrf_score that comes from this leg: weight / (60 + rank); more for keywords if their score has a clear lead. Where a model that matches meanings orders the results by scores: part of score',
+      'part of rrf_score that comes from this leg: weight / (60 + rank), or more for keywords with a clear lead in score. If a model that matches meanings orders the results by score: part of score',
     ),
 };
 
@@ -27,7 +27,7 @@ export const Explanation = z
         terms: z
           .array(
             z.object({
-              term: z.string().describe('as the index has it, such as the stem of a word'),
+              term: z.string().describe('term in the index, such as the stem of a word'),
               words: z.array(z.string()).describe(`as they are written in the text, at most ${WORDS_MAX}`),
             }),
           )

@@ -45,7 +45,9 @@ it('a server that takes no login at the moment is asked again later', async () =
   const reply = ['TAG NO [UNAVAILABLE] Too many sessions'];
   const fault = await faultOf((command) => (command.startsWith('LOGIN') ? reply : null));
   expect(fault).toMatchObject({ category: 'source_unavailable', retryable: true });
-  expect(fault).toMatchObject({ message: expect.stringContaining('takes no login now (Too many sessions)') });
+  expect(fault).toMatchObject({
+    message: expect.stringContaining('does not accept logins at the moment (Too many sessions)'),
+  });
 });
 
 it('a server without a fitting way to log in is a fault', async () => {

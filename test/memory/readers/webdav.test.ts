@@ -293,7 +293,7 @@ describe('a listing', () => {
       response.writeHead(401, { 'www-authenticate': 'Digest realm="x"' }).end();
     });
     await expect(listAll(await open({ url }))).rejects.toThrow(
-      'asks for Digest, and the service knows Basic and Bearer',
+      'asks for Digest, but the service supports only Basic and Bearer',
     );
   });
 

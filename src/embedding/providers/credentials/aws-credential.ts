@@ -49,7 +49,7 @@ export function openAwsCredential(settings: AwsCredentials): Credential {
         throw new UpstreamFault({
           kind: 'refused',
           code: 'no_credentials',
-          message: `AWS gives no credentials to this machine (${error instanceof Error ? error.name : 'unknown'})`,
+          message: `AWS returned no credentials for this machine (${error instanceof Error ? error.name : 'unknown'})`,
         });
       }
     },

@@ -74,7 +74,7 @@ async function findPackage(zip: Zip): Promise<string> {
       if (name === 'container:rootfile') found ??= attributes['full-path'] ?? null;
     },
   });
-  if (found === null) throw new ExtractError('corrupt', 'the book names no package');
+  if (found === null) throw new ExtractError('corrupt', 'the EPUB file has no package document');
   return found;
 }
 

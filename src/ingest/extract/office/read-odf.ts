@@ -39,7 +39,10 @@ export async function readFlatOdf(bytes: Uint8Array, reading: Reading): Promise<
   const kind = /\soffice:mimetype\s*=\s*["']application\/vnd\.oasis\.opendocument\.(\w+)/.exec(start)?.[1] ?? 'text';
   const format = FLAT_FORMATS[kind];
   if (format === undefined)
-    throw new ExtractError('unsupported_type', `the file is an OpenDocument of the kind ${kind}; export it as PDF`);
+    throw new ExtractError(
+      'unsupported_type',
+      `OpenDocument files of the kind ${kind} are not supported; export the file as PDF`,
+    );
   return readContent(
     slicesOf(bytes),
     format,

@@ -88,7 +88,10 @@ export class ApiClient {
     const parsed = schema.safeParse(jsonOf(body));
     if (parsed.success) return parsed.data;
     const field = parsed.error.issues[0]?.path.join('.') || 'its body';
-    throw new SourceFault('source_unavailable', `${this.#name} answers in another form than it documents (${field})`);
+    throw new SourceFault(
+      'source_unavailable',
+      `the response of ${this.#name} does not have the documented format (${field})`,
+    );
   }
 
   async #call(call: ApiCall & { readonly bodyBytesMax: number }, signal: AbortSignal): Promise<HttpReply> {

@@ -74,7 +74,7 @@ async function readNames(root: string): Promise<ReadonlyMap<string, string>> {
 async function toDay(read: ReadEntry, people: ReadonlyMap<string, string>): Promise<ReadEntry | EntryFault> {
   const bytes = read.content === null ? Buffer.alloc(0) : await bytesOf(read.content);
   const messages = Messages.safeParse(parsed(bytes.toString()));
-  if (!messages.success) return { key: read.key, fault: 'it has no messages in the form of an export of Slack' };
+  if (!messages.success) return { key: read.key, fault: 'it has no messages in the format of a Slack export' };
   const [channel = '', file = ''] = read.key.split('/');
   const day = file.slice(0, 10);
   const text = renderDay(messages.data, people);

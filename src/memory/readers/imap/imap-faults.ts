@@ -45,7 +45,7 @@ export function refusalOf(error: unknown): string | null {
 function loginFault({ error, settings, place, said }: Failure): SourceFault | null {
   if (error.authenticationFailed !== true) return null;
   if (PASSING.has(error.serverResponseCode ?? '')) {
-    const message = `${place} takes no login now (${said})`;
+    const message = `${place} does not accept logins at the moment (${said})`;
     return new SourceFault('source_unavailable', message, { retryable: true, cause: error });
   }
   const what = 'password' in settings.login ? 'password' : 'oauth';

@@ -95,7 +95,7 @@ async function* listFolder(
     if (uids.length > MESSAGES_MAX) {
       throw new SourceFault(
         'source_too_large',
-        `the folder "${folder}" has more than ${MESSAGES_MAX} messages; set since`,
+        `the folder "${folder}" has more than ${MESSAGES_MAX} messages; limit them with since`,
       );
     }
     for (let from = 0; from < uids.length; from += SLICE_MESSAGES) {
@@ -242,7 +242,7 @@ async function* download(
     for await (const part of content) {
       bytes += (part as Buffer).length;
       if (bytes > bytesMax) {
-        const message = `the message ${key} has more than the maximum of ${bytesMax} bytes, and announces fewer`;
+        const message = `the message ${key} has more than the maximum of ${bytesMax} bytes, although the server announced fewer`;
         throw new SourceFault('source_too_large', message);
       }
       yield part as Buffer;

@@ -94,7 +94,7 @@ async function prepareQuery(
   for (const name of [...template.columns, ...named, config.updated_at]) if (name !== undefined) typeOf(name);
   const where = Object.entries(config.where ?? {}).map(([name, value]) => ({ ...typeOf(name), value: String(value) }));
   if (config.event_time !== undefined && !database.isTime(typeOf(config.event_time).type)) {
-    throw new SourceFault('source_settings', `the column ${config.event_time} is no date or timestamp`);
+    throw new SourceFault('source_settings', `the column ${config.event_time} is not a date or timestamp`);
   }
   return {
     schema,

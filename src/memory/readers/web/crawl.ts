@@ -234,7 +234,7 @@ export class Crawl {
     return this.#keep(
       url,
       note,
-      `the site redirects it to ${to?.href ?? 'an address that cannot be requested'} for now`,
+      `the site redirects it to ${to?.href ?? 'an address that cannot be requested'} temporarily`,
     );
   }
 
@@ -294,12 +294,12 @@ export class Crawl {
   #addRemarks(): void {
     const { config, scope } = this.#options;
     if (this.#listing.isCut) {
-      const fault = `the source has reached its maximum of ${config.pages} pages; raise pages, or narrow it by include and exclude`;
+      const fault = `the source has reached its maximum of ${config.pages} pages; raise pages, or narrow the source with include and exclude`;
       this.#listing.addRemark(scope.starts[0]?.href ?? '', fault);
     }
     for (const pattern of [...this.#frontier.cut].slice(0, CUT_PATTERNS_MAX)) {
       const fault =
-        'too many pages look like this, so that the others are left out; exclude them, or name them in a sitemap';
+        'too many pages look like this, so the others are left out; exclude them, or list them in a sitemap';
       this.#listing.addRemark(pattern, fault);
     }
   }

@@ -105,7 +105,7 @@ async function outcomeOf(options: GetPageOptions, reply: WebReply): Promise<Page
 
 function faultOf(status: number): string {
   if (status === 401 || status === 403) return `the site refuses it (${status})`;
-  if (status === 429) return 'the site answers that it gets too many requests (429); lower requests_per_second';
+  if (status === 429) return 'the site gets too many requests (429); lower requests_per_second';
   return `the site answers ${status}`;
 }
 

@@ -56,7 +56,7 @@ export function openScope({ sites, start, globs }: ScopeOptions): WebScope {
 
 function addressOf(text: string): URL {
   const url = pageAddress(text);
-  if (url === null) throw new SourceFault('source_settings', `${text} is no address of a page`);
+  if (url === null) throw new SourceFault('source_settings', `${text} is not the address of a page`);
   return url;
 }
 

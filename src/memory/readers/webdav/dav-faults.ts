@@ -36,7 +36,7 @@ export async function replyFault(reply: DavReply, place: string): Promise<Source
     const schemes = String(headers['www-authenticate'] ?? '');
     const isOther = schemes !== '' && !/\b(basic|bearer)\b/i.test(schemes);
     const advice = isOther
-      ? `it asks for ${boundedLine(schemes.split(' ')[0] ?? '', 20)}, and the service knows Basic and Bearer only`
+      ? `it asks for ${boundedLine(schemes.split(' ')[0] ?? '', 20)}, but the service supports only Basic and Bearer`
       : 'check user, password and token of the connection';
     return new SourceFault('source_refused', `${place} refuses the login (${said}); ${advice}`);
   }

@@ -370,7 +370,7 @@ describe('an export of Slack', () => {
       'general/2024-05-06.json':
         '# general, 2024-05-06\n\n**Ann** 07:08: Where is @bo? See the plan (https://x.example) & #ops\n\n' +
         '> **bo** 07:10: Here. [file: map.pdf]\n\n**Ann** 07:08: Next topic.',
-      'general/2024-05-07.json': 'fault: it has no messages in the form of an export of Slack',
+      'general/2024-05-07.json': 'fault: it has no messages in the format of a Slack export',
     });
   });
 
