@@ -150,7 +150,7 @@ export async function restoreTables(
     await prepareCopy(tx);
     await store.dropSchema(tx, schema);
     await migrate(tx, { directory: migrations, upTo: manifest.schema_version });
-    // `migrate` has set its own limits, so set them again.
+    // `migrate` has set its own limits, so set those of COPY again.
     await prepareCopy(tx);
     await store.emptyTables(
       tx,
