@@ -42,7 +42,7 @@ async function end(child: ChildProcess): Promise<void> {
 
 const textOf = (run: number, at: number) => `run ${run} text ${at} `.padEnd(TEXT_BYTES, 'the ferry leaves at seven ');
 
-/** Measure the same calls by a client that does nothing else. */
+/** Measure the same calls with a client that does nothing else. */
 async function floorMs(upstreamUrl: string, run: number): Promise<number> {
   const starts = Array.from({ length: REQUESTS / CALL_TEXTS }, (_, i) => i * CALL_TEXTS).values();
   const client = async () => {

@@ -76,7 +76,7 @@ interface Measured {
   readonly paintMs: number;
   readonly doneMs: number;
   readonly requests: number;
-  /** Longest time from a request to the first byte of its answer. */
+  /** Longest time from a request to the first byte of its response. */
   readonly serverMs: number;
   readonly slowest: string;
 }
