@@ -14,7 +14,7 @@ import { nameFault } from './name-fault.ts';
 /** Input fields as users type them, for messages: arguments (`QUERY`), and flags with different names. */
 export type FieldNames = Readonly<Record<string, string>>;
 
-/** Where a command's operations run: in the running server of the data directory, or in this process. */
+/** Place where a command's operations run: in the running server of the data directory, or in this process. */
 export interface Session {
   /**
    * Run an operation. Its output is the same in the server and in this process.

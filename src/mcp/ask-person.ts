@@ -14,7 +14,8 @@ import type { PersonDialog, Question } from './tool.ts';
 const KEY = 'approval';
 
 /**
- * How a person gives approvals: in a form of the client, which passes them on, or on a console page after signing in.
+ * Way in which a person gives approvals: in a form of the client, which passes them on, or on a console page after
+ * signing in.
  */
 export type ApprovalWay = 'form' | 'page';
 

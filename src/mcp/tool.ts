@@ -22,7 +22,7 @@ export interface SessionResults {
 
 /** User behind a client, whom the client can ask. */
 export interface PersonDialog {
-  /** How the client can ask for an approval: in a form, or on a console page; null if it can't. */
+  /** Way in which the client can ask for an approval: in a form, or on a console page; null if it can't. */
   readonly asks: 'form' | 'page' | null;
   /** Answer to this call's earlier question; null if it asked none. */
   readonly answer: {

@@ -24,7 +24,7 @@ export interface Tensor {
   readonly shape: readonly number[];
 }
 
-/** Tokens of texts that run together, padded to the longest of them. */
+/** Tokens of a batch of texts, padded to the longest. */
 export interface TokenBatch {
   readonly rows: number;
   readonly length: number;
