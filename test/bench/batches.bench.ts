@@ -1,7 +1,7 @@
 /**
- * Benchmark of a batch of 50,000 requests of one text of 200 bytes with an upstream of 50 ms and of 250 ms a call of 100
- * texts, 8 concurrent calls, in a separate worker process: time from claim to end relative to the same calls of the
- * bare upstream, and peak memory of the worker.
+ * Benchmark of a batch of 50,000 requests of one text of 200 bytes with an upstream of 50 ms and of 250 ms a call of
+ * 100 texts, with 8 concurrent calls, in a separate worker process: time from claim to end relative to the same calls
+ * of the bare upstream, and peak memory of the worker.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';

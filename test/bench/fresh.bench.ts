@@ -1,9 +1,9 @@
 /**
  * Benchmark of searches while documents are uploaded: 100 small ones a second into the bucket of 20,000 chunks that is
- * searched, one search at a time, over HTTP with a server in a separate process. A thread uploads, and searches for some of
- * the documents once, as soon as they are ready. It is measured with worker and reaper in the process of the server, and as
- * processes of their own, in which the server must read the commits of the worker. Arguments set the number of chunks, the
- * documents a second and the seconds.
+ * searched, one search at a time, over HTTP with a server in a separate process. A thread uploads, and searches for
+ * some of the documents once, as soon as they are ready. It is measured with worker and reaper in the process of the
+ * server, and in separate processes, where the server must read the commits of the worker. Arguments set the number of
+ * chunks, the documents a second and the seconds.
  */
 import { once } from 'node:events';
 import { Worker as UploadThread } from 'node:worker_threads';

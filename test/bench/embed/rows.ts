@@ -18,7 +18,7 @@ export interface Row {
   /** Limits by design: server CPU per request, and added median latency. */
   readonly cpuMsMax?: number;
   readonly addedMsMax?: number;
-  /** Rows of the bare proxy with whose CPU for a request that of this row is compared, and bound of the multiple of the first. */
+  /** Rows of the bare proxy to compare this row's CPU per request with, and limit on the multiple of the first. */
   readonly cpuFloor?: string;
   readonly cpuFloorOfClient?: string;
   readonly cpuTimesMax?: number;
