@@ -8,7 +8,7 @@ const ENVELOPE_TEXT_BYTES_TYPICAL = 512;
 /** Floats to print between yields to the event loop: about 1 ms of work. */
 export const FLOATS_PER_SLICE = 40_000;
 
-/** Vectors as floats, or as the bytes of `quantize`. */
+/** Vectors as floats, or as the bytes of `convertVectors`. */
 type Rows = Float32Array | Int8Array | Uint8Array;
 
 /**

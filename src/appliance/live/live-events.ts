@@ -8,7 +8,7 @@ const STREAMS_OF_ONE_MAX = 8;
 /** Maximum number of streams of all callers together. */
 const STREAMS_MAX = 500;
 /**
- * Minimum reading interval per feed of this process. With many feeds, each is read less often, so that together they
+ * Minimum reading interval of a feed per open feed: with many feeds, each is read less often, so that together they
  * take a bounded share of the database.
  */
 const READING_MS = 100;

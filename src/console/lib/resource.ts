@@ -34,9 +34,8 @@ export function useResource<T>(
   const [round, setRound] = useState(0);
   const running = useRef(false);
   const isDueAgain = useRef(false);
-  // A request in progress is not stopped by a refresh: under many events none would ever end.
   const isQuiet = useRef(false);
-  // A request in progress is not stopped by a refresh: under many events none would ever end.
+  // A refresh doesn't stop a request in progress; otherwise, frequent events would keep every request from finishing.
   const start = useCallback((quietly: boolean) => {
     isQuiet.current = quietly;
     if (running.current) isDueAgain.current = true;
