@@ -91,7 +91,7 @@ export default class Ask extends BaseCommand {
     throw new Error('the answer has no end');
   }
 
-  /** Say on stderr why an answer is not whole. */
+  /** Explain on stderr why an answer is incomplete. */
   #explain({ status, dropped_citations: dropped }: Answer): void {
     if (status === 'cut_off') this.logToStderr('the answer was cut off at the token limit (answers.output_tokens_max)');
     if (status === 'timed_out') this.logToStderr('the answer was cut off at the time limit (answers.timeout_seconds)');

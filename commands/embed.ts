@@ -84,7 +84,7 @@ export default class Embed extends BaseCommand {
   }
 }
 
-/** Show the first numbers that are not zero, because most numbers of the built-in model are zero. */
+/** Show the first non-zero numbers, because most numbers of the built-in model are zero. */
 function describeVector(vector: readonly number[]): string {
   const numbers = vector.filter((value) => value !== 0);
   const first = numbers.slice(0, 4).map((value) => (Number.isInteger(value) ? String(value) : value.toFixed(4)));

@@ -54,7 +54,7 @@ export default class Serve extends BaseCommand {
     const { inheritedSocket } = await import('../src/platform/config.ts');
     const socket = inheritedSocket();
     if (socket === null) {
-      // Before anything is created in the data directory.
+      // Check this before creating anything in the data directory.
       const { checkAddress } = await import('../server/http-server.ts');
       await checkAddress({ host, port }).catch(async (error: unknown) => {
         throw await servers.explainPortInUse(error, { dataDir, host, port });

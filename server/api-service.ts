@@ -90,22 +90,22 @@ import { workflowRoutes } from './routes/workflows.ts';
 import { storedIdempotency } from './stored-idempotency.ts';
 import { trustedProxies } from './trusted-proxies.ts';
 
-/** Time for requests in progress to finish after a stop was requested; then they are aborted. */
+/** Time for running requests to finish after a stop request, before they are aborted. */
 const ABORT_MS = 9_000;
-/** Time after which connections that are still open are destroyed. */
+/** Time after which remaining open connections are destroyed. */
 const GRACE_MS = 10_000;
 /**
- * Time to keep idle connections open after a stop was requested, if another process takes over the socket. Each gets
- * one more response, which closes it, so that no request of a busy client meets a closed connection.
+ * Time to keep idle connections open after a stop request, if another process takes over the socket. Each connection
+ * gets one more response, which closes it, so that a busy client's request never hits a closed connection.
  */
 const TAKEOVER_IDLE_MS = 1_500;
-/** Age at which a dead process's upload directory is removed. Each process receives uploads in its own. */
+/** Age at which a dead process's upload directory is removed. Each process has its own upload directory. */
 const ABANDONED_UPLOADS_MS = 10 * 60_000;
 
 /**
- * Limits on the searches in progress. They share the event loop, the cores and PostgreSQL, so that each delays all
- * others by milliseconds. Organizations that search at the same time divide one place per core: more concurrent
- * searches would not be faster, but would delay those of the others.
+ * Limits on concurrent searches. They share the event loop, the cores and PostgreSQL, so each delays all others by
+ * milliseconds. Concurrently searching organizations share one place per core. More concurrent searches wouldn't be
+ * faster, but would delay those of others.
  */
 const SEARCHES = {
   runningMax: 64,
@@ -114,24 +114,24 @@ const SEARCHES = {
   shared: { places: Math.max(2, availableParallelism()), activeMs: 5_000 },
 };
 
-/** Limits on the runs of workflows in progress. Each holds the outputs of its blocks in memory, for up to 5 minutes. */
+/** Limits on concurrent workflow runs. Each holds the outputs of its blocks in memory, for up to 5 minutes. */
 const RUNS = { runningMax: 16, runningOfOneMax: 4, waitingOfOneMax: 100 };
 
 /**
- * Limits on the large replies of vectors being rendered. On one thread, one after the other is as fast as all at once,
- * and only one holds its memory.
+ * Limits on concurrent rendering of large vector responses. On one thread, sequential rendering is as fast, and only
+ * one response takes memory.
  */
 const RENDERS = { runningMax: 2, runningOfOneMax: 1, waitingOfOneMax: 1_000 };
 
-/** Limits on the maps of buckets in progress. Each has a thread of the pool for 50 ms, at most for 200 ms. */
+/** Limits on bucket maps being computed. Each takes a thread of the pool for 50 ms, at most 200 ms. */
 const MAPS = { runningMax: 2, runningOfOneMax: 1, waitingOfOneMax: 4 };
 
-/** Limits on the rehearsals in progress. Each holds vectors of up to 40 MB, mostly while it waits for a model. */
+/** Limits on concurrent rehearsals. Each holds up to 40 MB of vectors, mostly while it waits for a model. */
 const REHEARSALS = { runningMax: 4, runningOfOneMax: 1, waitingOfOneMax: 4 };
 
 /**
- * Operations that applications offer to language models, with the description that the model reads. They change nothing
- * and need the scope `search` only.
+ * Operations that applications can offer to language models, with a description for the model. They are read-only and
+ * need only the scope `search`.
  */
 const TOOL_OPERATIONS: ReadonlyMap<string, string> = new Map([
   [
@@ -146,11 +146,11 @@ const TOOL_OPERATIONS: ReadonlyMap<string, string> = new Map([
   ['getDocumentText', 'Read the text of a document that a search found, from a character on.'],
 ]);
 
-/** Limits on bodies of one organization that are refused before they have arrived, without a delay. */
+/** Limits on an organization's bodies that are refused, without delay, before they have arrived. */
 const UNREAD_BODIES = { burst: 20, perSecond: 10 };
 
 export interface ApiService extends Service {
-  /** URL at which the API listens. It is known once the service has started. */
+  /** URL at which the API listens, known once the service has started. */
   readonly url: string;
 }
 
@@ -251,7 +251,7 @@ export function apiRoutes(
   return [...routes, ...operations];
 }
 
-/** List the routes by which people sign in, and manage their accounts. */
+/** List the routes for sign-in and account management. */
 function signInRoutes({ sql, access }: Appliance): Route[] {
   return [
     ...sessionRoutes(sql, access),
@@ -261,7 +261,7 @@ function signInRoutes({ sql, access }: Appliance): Route[] {
   ];
 }
 
-/** List the routes of those who call: clients, keys, people, groups and organizations. */
+/** List the routes for callers: clients, keys, people, groups and organizations. */
 function callerRoutes(appliance: Appliance): Route[] {
   const { sql, access, keyRing, usage } = appliance;
   return [
@@ -280,7 +280,7 @@ function callerRoutes(appliance: Appliance): Route[] {
   ];
 }
 
-/** List the routes that find passages, and those that answer from them. */
+/** List the routes that find passages or answer from them. */
 function answeringRoutes({ sql, search, insight, answers }: Appliance): Route[] {
   return [
     ...searchRoutes(search),
@@ -291,8 +291,8 @@ function answeringRoutes({ sql, search, insight, answers }: Appliance): Route[] 
 }
 
 /**
- * Make the service of the HTTP API, which listens when started and drains when stopped.
- * @param options.socket file descriptor of a listening socket that a supervisor holds, which replaces host and port
+ * Create the service of the HTTP API, which listens when started and drains when stopped.
+ * @param options.socket file descriptor of a supervisor's listening socket, in place of host and port
  */
 export function apiService(
   appliance: Appliance,
@@ -385,7 +385,7 @@ export function apiService(
   };
 }
 
-/** Remove uploads that killed processes did not finish. Live processes may serve from the same data directory. */
+/** Remove unfinished uploads of killed processes. Live processes may use the same data directory. */
 async function removeAbandonedUploads(uploads: string): Promise<void> {
   for (const pid of await readdir(uploads).catch(() => [])) {
     const directory = path.join(uploads, pid);

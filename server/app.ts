@@ -42,7 +42,7 @@ import type { TrustedProxies } from './trusted-proxies.ts';
 export interface AppSettings {
   readonly routes: readonly Route[];
   readonly resolveCaller: ResolveCaller;
-  /** Organizations that move to another installation, of which nothing may change. */
+  /** Organizations that are moving to another installation and must not change. */
   readonly moving: Pick<MovingOrganizations, 'requireStaying'>;
   /** Brake on guessing credentials. */
   readonly failedLogins: FailedLogins;
@@ -50,24 +50,24 @@ export interface AppSettings {
   readonly rates: RateLimiter;
   readonly bodyMemory: BodyMemory;
   readonly replyMemory: ReplyMemory;
-  /** Brake on bodies that are refused before they have arrived. */
+  /** Brake on bodies refused before they have arrived. */
   readonly unreadBodies: RefusalBrake;
   /** Threads to parse large bodies on. */
   readonly threads: Threads;
-  /** Shares of the organizations in the resources of requests. */
+  /** Gates that share resources among organizations. */
   readonly capacity: Readonly<Record<Capacity, FairGate>>;
   readonly limits: BodyLimits;
   readonly logger: Logger;
   readonly metrics: RequestMetrics;
-  /** Null (default) to trace no requests. */
+  /** Null (default) to disable tracing. */
   readonly tracing?: Tracing | null;
-  /** Proxies that tell the address of a client, which the access log and the brake on guessing credentials use. */
+  /** Proxies trusted to supply client addresses, for the access log and the brake on guessing credentials. */
   readonly proxies: TrustedProxies;
   /** Origins whose pages may call the API from a browser; none by default. */
   readonly corsOrigins?: readonly string[];
-  /** Return the address of this service for links in answers; without it, answers have no links. */
+  /** Return the address of this service for links in responses; without it, responses have no links. */
   readonly originOf?: OriginOf;
-  /** Aborts requests in progress when the deadline of the drain has passed. */
+  /** Aborts running requests when the drain deadline has passed. */
   readonly drain?: AbortSignal;
 }
 
@@ -91,7 +91,7 @@ export function createApp(settings: AppSettings): { callback: RequestListener } 
   return { callback: app.callback() as RequestListener };
 }
 
-/** List the middleware of a route in execution order. Steps that the route does not declare are omitted. */
+/** List the middleware of a route in execution order. Omit steps that the route doesn't declare. */
 function middlewareOf(route: Route, settings: AppSettings): RequestMiddleware[] {
   const { limits, logger } = settings;
   const { capacity = 'queries' } = route;

@@ -13,8 +13,8 @@ const VERSION = /^(\d{1,6})\.(\d{1,6})\./;
 const USER_AGENT = /^(?:Async)?(?:Azure)?OpenAI\/(JS|Python|Go) (\d{1,6}\.\d{1,6}\.)/i;
 
 /**
- * Read the client library from `X-Stainless-Lang` and `X-Stainless-Package-Version`, or from `User-Agent` where a proxy
- * dropped these; null if none of them names a library.
+ * Read the client library from `X-Stainless-Lang` and `X-Stainless-Package-Version`, or from `User-Agent` if a proxy
+ * dropped these; null if none names a library.
  */
 export function clientSdkOf(headers: IncomingHttpHeaders): ClientSdk | null {
   const agent = USER_AGENT.exec(headers['user-agent'] ?? '');
@@ -25,9 +25,9 @@ export function clientSdkOf(headers: IncomingHttpHeaders): ClientSdk | null {
 }
 
 /**
- * Return true for libraries that read lists of numbers also if the request asks for base64, as measured in
- * `docs/decisions/0070-base64-for-clients-that-ask.md`. That for Go reads nothing else. Other libraries decode any
- * answer as base64, so that numbers silently become zeros.
+ * Return true for libraries that accept lists of numbers even if the request asks for base64, as measured in
+ * `docs/decisions/0070-base64-for-clients-that-ask.md`. The Go library accepts nothing else. Other libraries decode any
+ * response as base64, so that numbers silently become zeros.
  */
 export function readsLists(sdk: ClientSdk | null): boolean {
   if (sdk?.language === 'python' || sdk?.language === 'go') return true;

@@ -12,40 +12,38 @@ import { SECURITY_HEADERS } from './security-headers.ts';
 export interface ConnectionBounds {
   readonly bodyWindowMs: number;
   readonly bodyBytesPerSecondMin: number;
-  /** Time that every body may take, however small. */
+  /** Time that any body may take, however small. */
   readonly bodyFreeMs: number;
-  /** Rate that determines the additional time of an announced body. A larger body must be faster. */
+  /** Rate that determines the additional time for an announced body. Larger bodies must be faster. */
   readonly announcedBytesPerSecond: number;
-  /** Maximum time of a body, also of one of unknown length. */
+  /** Maximum time for a body, including one of unknown length. */
   readonly bodyMsMax: number;
   readonly lingerMs: number;
 }
 
 const LINGER_BYTES_MAX = 16 * 1024 * 1024;
 /**
- * Time between two checks of a lingering connection. Nothing is read before the first, since most clients close it
- * then.
+ * Interval for checking a lingering connection. Don't read before the first check, since most clients close the
+ * connection by then.
  */
 const LINGER_CHECK_MS = 100;
 
 const discards = new DiscardQueue();
 
 /**
- * Connection of a client: checks the rate at which bodies arrive, and closes the socket.
- *
- * A response that does not wait for the body (410, 401, 413, …) would be lost if the socket were destroyed right after
- * it: bytes that arrive at a closed socket are answered with a reset, which discards unread data at the client. So the
- * server closes its own side first, waits a moment for the client to do the same, and then discards arriving bytes for
- * some time.
+ * Client connection. It checks the rate at which bodies arrive, and closes the socket. A response that doesn't wait for
+ * the body (410, 401, 413, …) would be lost if the socket were destroyed right after it: bytes that arrive at a closed
+ * socket cause a reset, which discards unread data at the client. Therefore the server closes its own side first, waits
+ * briefly for the client to do the same, and then discards arriving bytes for some time.
  */
 export class Connection {
   readonly #socket: Socket;
   readonly #bounds: ConnectionBounds;
   #req: IncomingMessage | null = null;
   #res: ServerResponse | null = null;
-  /** Window in which the body must make progress; null while the server itself does not read. */
+  /** Window in which the body must make progress; null while the server isn't reading. */
   #window: { startedAtMs: number; bytesRead: number } | null = null;
-  /** Time for which the server has waited for the body, and start of the present wait. */
+  /** Time for which the server has waited for the body so far, and start of the current wait. */
   #waitedMs = 0;
   #waitingSinceMs: number | null = null;
   #hasBegun = false;
@@ -59,7 +57,7 @@ export class Connection {
     socket.destroySoon = () => this.#closeSoon();
     socket.on('close', () => {
       if (this.#lingering !== null) clearInterval(this.#lingering);
-      // Node forgets an answered request, so code that still reads its body would never see an end.
+      // Node drops a request after the response, so code still reading its body would never see the end.
       if (this.#req !== null && !this.#req.complete) this.#req.destroy();
     });
   }
@@ -86,7 +84,7 @@ export class Connection {
       if (this.#res?.writableFinished) this.#req = this.#res = null;
       return;
     }
-    // The stream does not flow: no code has asked for the body yet, or the disk is slower than the client.
+    // The stream isn't flowing: no code has requested the body yet, or the disk is slower than the client.
     if (wasPaused || req.readableFlowing !== true || !announcesBody(req)) {
       this.#window = null;
       this.#waitingSinceMs = null;
@@ -110,7 +108,7 @@ export class Connection {
     }
   }
 
-  /** Return the time in which a body must arrive. A larger announced body must arrive at a higher rate. */
+  /** Return the time limit for a body. A larger announced body must arrive at a higher rate. */
   #bodyMs(req: IncomingMessage): number {
     const { bodyFreeMs, announcedBytesPerSecond, bodyMsMax } = this.#bounds;
     const announced = req.headers['content-length'];
@@ -119,8 +117,8 @@ export class Connection {
   }
 
   /**
-   * Answer with a protocol error, if a response can still be sent, and close the connection.
-   * @param firstBytes bytes that could not be parsed; their first line may still contain the path
+   * Send a protocol error, if still possible, and close the connection.
+   * @param firstBytes unparseable bytes, whose first line may still contain the path
    */
   refuse(error: AppError, firstBytes?: Buffer): void {
     if (this.#isRefused) return;
@@ -151,13 +149,13 @@ export class Connection {
     res.end(rendered.body);
   }
 
-  /** Accept no further request on this connection, because the process is stopping. */
+  /** Accept no more requests on this connection, because the process is stopping. */
   stopAfterResponse(): void {
     const res = this.#res;
     if (res !== null && !res.writableEnded && !res.headersSent) res.setHeader('Connection', 'close');
   }
 
-  /** Close this connection if it has not received a byte yet. */
+  /** Close this connection if it hasn't received any byte yet. */
   destroyIfUnused(): void {
     if (this.#socket.bytesRead === 0) this.#socket.destroy();
   }
@@ -181,7 +179,7 @@ export class Connection {
     // Before that, Node resumes the socket of the finished request. If it had paused the socket, because nobody read
     // the body, we could not resume it later.
     setImmediate(() => {
-      // Parse nothing more: the parser would copy every byte.
+      // Stop parsing: the parser would copy every byte.
       socket.removeAllListeners('data').on('data', releaseMemory);
       socket.pause();
     });

@@ -2,8 +2,8 @@
 export const SESSION_COOKIE = 'session';
 
 /**
- * Return the value of a cookie; null if it was not sent, or if two cookies have the name, since another site under the
- * same domain may have set the second.
+ * Return the value of a cookie; null if it wasn't sent or is duplicated, since another site under the same domain may
+ * have set the second one.
  */
 export function readCookie(header: string | undefined, name: string): string | null {
   const values = (header ?? '').split(';').flatMap((part) => {
@@ -15,8 +15,8 @@ export function readCookie(header: string | undefined, name: string): string | n
 
 /**
  * Render a cookie that scripts cannot read.
- * @param options.sameSite `Strict`: sent only with requests of pages of this origin; `Lax`: also when another site
- *   directs the browser here
+ * @param options.sameSite `Strict`: sent only with requests from pages of this site; `Lax`: also when another site
+ *   navigates the browser here
  * @param options.maxAgeSeconds 0 removes it
  */
 export function renderCookie(

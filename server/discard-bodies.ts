@@ -1,6 +1,6 @@
 import type { Socket } from 'node:net';
 
-/** Time between two turns. A turn reads at most 2 MB, the amount that libuv reads from one socket at once. */
+/** Interval between turns. A turn reads at most 2 MB, the amount that libuv reads from one socket at once. */
 const TURN_MS = 10;
 
 /**
@@ -21,7 +21,7 @@ export class DiscardQueue {
   }
 
   #takeTurn(): void {
-    // Node may run a timer that is due again before it reads the sockets.
+    // Node may run a due timer again before it reads the sockets.
     if (this.#isReading) return;
     const [socket] = this.#sockets;
     if (socket === undefined) {
@@ -32,7 +32,7 @@ export class DiscardQueue {
     this.#sockets.delete(socket);
     socket.resume();
     this.#isReading = true;
-    // Immediates run after the sockets were read.
+    // Immediates run after the sockets are read.
     setImmediate(() => {
       this.#isReading = false;
       if (socket.destroyed) return;

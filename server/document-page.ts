@@ -3,7 +3,7 @@ import type { Locator } from '../src/documents/locator.ts';
 import type { ChunkWindow } from '../src/ingest/document-text.ts';
 import { escapeHtml, renderPage } from './page.ts';
 
-/** Render a document around one highlighted chunk. All text of the document is escaped. */
+/** Render a document around one highlighted chunk. Escape all text of the document. */
 export function renderDocumentPage(
   { document, chunks, isMoreBefore, isMoreAfter }: ChunkWindow,
   link: { readonly token: string; readonly chunk: number; readonly pageChunks: number },

@@ -12,11 +12,11 @@ export interface RenderedError {
 
 const JSON_TYPE = 'application/json; charset=utf-8';
 
-/** Paths of the embedding family, for responses without a route (contract 7; design of the error bodies). */
+/** Paths of the embedding family, for responses without a route (contract 7). */
 const EMBEDDING_PATH =
   /^\/v1\/(?:embeddings|embed|files|batches|routing|usage|models|chat|completions|responses)(?:\/|\?|$)/;
 
-/** Paths in OpenAI's shape that answer errors in both shapes. */
+/** Paths in OpenAI's shape, whose errors have both shapes. */
 const VECTOR_STORE_PATH = /^\/v1\/vector_stores(?:\/|\?|$)/;
 
 export function familyOfPath(path: string): ErrorFamily {
@@ -37,15 +37,15 @@ function typeOf(status: number): string {
   return TYPE_BY_STATUS[status] ?? (status >= 500 ? 'api_error' : 'invalid_request_error');
 }
 
-/** Error codes of Dify's external knowledge API: a wrong key, and a knowledge that does not exist. */
+/** Error codes of Dify's external knowledge API: wrong key, and unknown knowledge base. */
 const KNOWLEDGE_CODES: Readonly<Record<number, number>> = { 401: 1002, 403: 1002, 404: 2001 };
 
-/** Codes that SCIM names (RFC 7644, section 3.12). */
+/** Codes that SCIM defines (RFC 7644, section 3.12). */
 const SCIM_TYPES: ReadonlySet<string> = new Set(['invalidFilter', 'invalidPath', 'invalidValue', 'uniqueness']);
 
 const RETRY_AFTER_DEFAULT_SECONDS = 1;
 
-/** Render an error for HTTP. No other code does. A 5xx shows only its message, because `details` may name internals. */
+/** Render an error for HTTP. No other code does so. A 5xx omits `details`, which may name internals. */
 export function renderError(error: AppError, family: ErrorFamily, requestId: string): RenderedError {
   const { status } = error;
   const headers: Record<string, string> = { 'Content-Type': JSON_TYPE };
@@ -88,7 +88,8 @@ export function requestTimeout(message: string): AppError {
 }
 
 /**
- * Create the error for a client that left before its request was complete. It is never sent; metrics count it as 499.
+ * Create the error for a client that disconnected before its request was complete. It is never sent; metrics count it
+ * as 499.
  */
 export function clientGone(cause?: unknown): AppError {
   return new AppError({ code: 'client_gone', status: 499, message: 'the client closed the connection', cause });

@@ -1,12 +1,12 @@
 import { Readable } from 'node:stream';
 import type { RouteReply } from './route.ts';
 
-/** Time between two checks of the caller's rights while an answer is sent. */
+/** Interval for checking the caller's rights while a response is being sent. */
 const RECHECK_MS = 500;
 
 /**
- * Make a reply of server-sent events. It ends once the caller's rights change or the client leaves, which also ends the
- * generator.
+ * Create a reply of server-sent events. It ends when the caller's rights change or the client disconnects. This also
+ * ends the generator.
  */
 export function eventStreamReply(events: AsyncIterable<string>, recheck: () => Promise<boolean>): RouteReply {
   const body = Readable.from(whileAllowed(events, recheck), { objectMode: false });
@@ -27,7 +27,7 @@ async function* whileAllowed(
   }
 }
 
-/** Render a server-sent event. JSON has no line break, which would end the field. */
+/** Render a server-sent event. JSON text contains no line break, which would end the field. */
 export function renderEvent(data: unknown, name?: string): string {
   return `${name === undefined ? '' : `event: ${name}\n`}data: ${JSON.stringify(data)}\n\n`;
 }

@@ -18,11 +18,9 @@ import type { Identity } from './tls/certificates.ts';
 
 /** Limits on slow and greedy clients. */
 export interface HttpServerBounds extends ConnectionBounds {
-  /**
-   * Time from the opening of the connection, or from the first byte of a further request, to the end of the headers.
-   */
+  /** Time limit for the headers, from the opening of the connection or from the first byte of a later request. */
   readonly headersTimeoutMs: number;
-  /** Time that a connection may be idle between two requests. */
+  /** Maximum idle time of a connection between requests. */
   readonly keepAliveMs: number;
   readonly headerBytesMax: number;
   readonly connectionsMax: number;
@@ -30,14 +28,14 @@ export interface HttpServerBounds extends ConnectionBounds {
 
 const DEFAULT_BOUNDS: HttpServerBounds = {
   headersTimeoutMs: 10_000,
-  // In each such window a body must be complete or have arrived at this rate on average.
+  // In each window, a body must complete or arrive at this average rate.
   bodyWindowMs: 15_000,
   bodyBytesPerSecondMin: 1024,
-  // A body of 1 MB must arrive at 26 kB a second on average, one of 512 MB at 298 kB a second.
+  // A body of 1 MB must arrive at 26 kB/s on average, one of 512 MB at 298 kB/s.
   bodyFreeMs: 30_000,
   announcedBytesPerSecond: 128 * 1024,
   bodyMsMax: 30 * 60_000,
-  // After a response that did not wait for the body, the rest of the body is discarded for this time.
+  // Time for discarding the rest of the body after a response that didn't wait for it.
   lingerMs: 2_000,
   // Longer than the 60 s of common proxies, which would otherwise reuse a connection that this server is closing.
   keepAliveMs: 65_000,
@@ -46,20 +44,20 @@ const DEFAULT_BOUNDS: HttpServerBounds = {
 };
 
 export interface Listening {
-  /** URL such as `http://127.0.0.1:8080`. For a wildcard address, its host is one that this machine can open. */
+  /** URL such as `http://127.0.0.1:8080`. For a wildcard address, the host is one that works on this machine. */
   readonly url: string;
   readonly port: number;
-  /** Use another certificate for new connections. Only a server with TLS has one. */
+  /** Use another certificate for new connections. Only for a server with TLS. */
   setIdentity(identity: Identity): void;
   /**
-   * Stop accepting connections, let requests in progress finish, and cut off those that remain after `graceMs`.
-   * @param options.idleMs time to keep idle connections open, each for one more request, so that a request that is
-   *   already on its way is answered (default 0)
+   * Stop accepting connections, let running requests finish, and cut off those that remain after `graceMs`.
+   * @param options.idleMs time to keep idle connections open, each for one more request, so that requests already on
+   *   their way get a response (default 0)
    */
   close(options: { graceMs: number; idleMs?: number }): Promise<void>;
 }
 
-/** Address to listen at, or the file descriptor of a socket that another process has bound. */
+/** Address to listen on, or file descriptor of a socket bound by another process. */
 export type ListenAt =
   | { readonly host: string; readonly port: number }
   | { readonly host: string; readonly fd: number };
@@ -67,7 +65,7 @@ export type ListenAt =
 /** TLS of a server. */
 export interface ServerTls {
   readonly identity: Identity;
-  /** Name of the host in the address of the server; null for that at which it listens. */
+  /** Host name in the server's address; null for the address it listens on. */
   readonly domain: string | null;
 }
 
@@ -75,10 +73,10 @@ const HEADERS_MAX = 100;
 const SWEEP_MS = 1_000;
 const CLOSING_SWEEP_MS = 50;
 const HTTPS_PORT = 443;
-/** Browsers use https for this host for a year (RFC 6797). */
+/** Tells browsers to use https for this host for a year (RFC 6797). */
 const HSTS = 'max-age=31536000';
 
-/** Create an HTTP/1.1 server for `callback` that does not listen yet. Protocol errors are rendered like all others. */
+/** Create an HTTP/1.1 server for `callback` that does not listen yet. It renders protocol errors like all others. */
 export function createHttpServer(
   callback: RequestListener,
   settings: { logger: Logger; bounds?: Partial<HttpServerBounds>; tls?: ServerTls | null },
@@ -104,21 +102,21 @@ export function createHttpServer(
   const server = openServer(tls, {
     maxHeaderSize: bounds.headerBytesMax,
     headersTimeout: bounds.headersTimeoutMs,
-    // Node's own limit applies to the whole body, which would cut off a large upload that makes progress.
+    // Node's own limit covers the whole body and would cut off a large upload that makes progress.
     requestTimeout: 0,
     keepAliveTimeout: bounds.keepAliveMs,
     connectionsCheckingInterval: Math.min(SWEEP_MS, bounds.headersTimeoutMs),
-    // `serve` checks this itself, to answer in the shape of all other errors.
+    // `serve` checks this itself, so that the error has the usual shape.
     requireHostHeader: false,
     noDelay: true,
   });
-  // The HTTP server takes the connections of this listener. Closing an HTTP server also closes its idle connections;
+  // The HTTP server handles this listener's connections. Closing an HTTP server also closes its idle connections;
   // closing the listener only stops new ones.
   const listener = createListener();
   server.maxHeadersCount = HEADERS_MAX;
   server.maxConnections = bounds.connectionsMax;
   server.on('request', serve);
-  // The body reader sends `100 Continue` when it wants the body, so that a refused one is never sent.
+  // The body reader sends `100 Continue` when it wants the body, so that clients never send a refused body.
   server.on('checkContinue', serve);
   server.on('checkExpectation', (req: IncomingMessage, res: ServerResponse) => {
     const connection = connections.get(req.socket);
@@ -133,7 +131,7 @@ export function createHttpServer(
   });
   server.on('clientError', (error: NodeJS.ErrnoException & { rawPacket?: Buffer }, socket: Socket) => {
     const connection = connections.get(socket);
-    // Without a connection, its TLS handshake has failed.
+    // Without a connection, the TLS handshake has failed.
     if (connection === undefined) socket.destroy();
     else connection.refuse(protocolError(error), error.rawPacket);
   });
@@ -151,7 +149,7 @@ export function createHttpServer(
 
   return {
     async listen(address) {
-      // The caller reports the error of a server that cannot listen.
+      // The caller reports an error of listening.
       await listening(listener, address);
       await once(server.listen(listener), 'listening');
       server.on('error', (error) => settings.logger.error({ err: error }, 'the HTTP server failed'));
@@ -168,29 +166,29 @@ export function createHttpServer(
 }
 
 /**
- * Begin the first request of a connection in an iteration of the event loop of its own. If hundreds of connections open
- * together, requests on other connections don't wait for all of them: 20 ms instead of 23 at the 99th percentile beside
+ * Start each connection's first request in its own iteration of the event loop. If hundreds of connections open
+ * together, requests on other connections don't wait for all of them: 20 ms instead of 23 at the 99th percentile during
  * attack 12 of `npm run bench -- attacks`, whose goal is 26.
  */
 async function inTurn(begin: () => void, res: ServerResponse): Promise<void> {
   await yieldToEventLoop();
-  // The client may have gone.
+  // The client may have disconnected.
   if (!res.closed) begin();
 }
 
-/** Check the bodies of all connections from time to time. */
+/** Check the bodies of all connections periodically. */
 function sweepEvery(sweepMs: number, connections: ReadonlyMap<Socket, Connection>): NodeJS.Timeout {
   let sweptAtMs = performance.now();
   return setInterval(() => {
     const nowMs = performance.now();
-    // After a pause of this process, the data that clients sent meanwhile has not been read yet.
+    // After this process was paused, the data sent meanwhile hasn't been read yet.
     const wasPaused = nowMs - sweptAtMs > 2 * sweepMs;
     sweptAtMs = nowMs;
     for (const connection of connections.values()) connection.sweep(nowMs, wasPaused);
   }, sweepMs).unref();
 }
 
-/** Keep the open TCP connections of a server with TLS, also those that have not ended their handshake. */
+/** Track the open TCP connections of a TLS server, including those still in their handshake. */
 function trackSockets(server: Server): ReadonlySet<Socket> {
   const sockets = new Set<Socket>();
   server.on('connection', (socket: Socket) => {
@@ -205,7 +203,7 @@ function openServer(tls: ServerTls | null, options: ServerOptions): Server {
   return createTlsServer({ ...options, ...contextOf(tls.identity), handshakeTimeout: options.headersTimeout });
 }
 
-/** Return the options of TLS for a certificate. Node.js accepts TLS 1.2 and 1.3. */
+/** Return the TLS options for a certificate. Node.js accepts TLS 1.2 and 1.3. */
 function contextOf({ chain, key }: Identity): { cert: string; key: string } {
   return { cert: chain, key: key.reveal() };
 }
@@ -217,8 +215,8 @@ function urlOf(tls: ServerTls | null, host: string, port: number): string {
 }
 
 /**
- * Find a fault in the headers that name the target and the sender of a request. Of two equal headers, Node would take
- * the first, and a proxy in front perhaps the second.
+ * Find a fault in the headers that name the target and sender of a request. Of duplicate headers, Node would use the
+ * first, but a proxy in front perhaps the second.
  */
 function headerFault(req: IncomingMessage): string | null {
   const { headers, rawHeaders } = req;
@@ -259,7 +257,7 @@ async function closeServer(
   clearTimeout(deadline);
   clearTimeout(idleDeadline);
   clearInterval(idle);
-  // Those that are left have not ended their handshakes.
+  // The remaining ones have not finished their handshakes.
   for (const socket of underTls) socket.destroy();
   await new Promise((resolve) => server.close(resolve));
 }
@@ -273,7 +271,7 @@ async function listening(listener: Listener, address: ListenAt): Promise<void> {
   }
 }
 
-/** Find out before anything else is opened whether a server could listen here. @throws AppError `cannot_listen` */
+/** Check, before opening anything else, that a server can listen here. @throws AppError `cannot_listen` */
 export async function checkAddress(address: { readonly host: string; readonly port: number }): Promise<void> {
   const probe = createListener();
   await listening(probe, address);
@@ -299,7 +297,7 @@ function hostToOpen(host: string): string {
   return host.includes(':') ? `[${host}]` : host;
 }
 
-/** Map an error of Node's HTTP parser, or of its timeout, to an AppError. */
+/** Map an error or timeout of Node's HTTP parser to an AppError. */
 function protocolError(error: NodeJS.ErrnoException): AppError {
   switch (error.code) {
     case 'ERR_HTTP_REQUEST_TIMEOUT':

@@ -8,7 +8,7 @@ import { ServerGauge } from '../src/cli/server-load.ts';
 import { openQueueGauge } from '../src/jobs/queues.ts';
 import type { Sql } from '../src/platform/postgres.ts';
 
-/** Time for which results of the doctor's checks are reused. Some checks write to the disk or read a backup. */
+/** Time for which to reuse the doctor's results. Some checks write to disk or read a backup. */
 const CHECKS_MS = 30_000;
 
 type InstallationLoad = NonNullable<Overview['installation']>;
@@ -71,7 +71,7 @@ export class InstallationGauge {
     };
   }
 
-  /** List the faults that need a person, in the words of `service doctor`. The result is up to half a minute old. */
+  /** List the faults that need an operator, in the words of `service doctor`. The result is up to half a minute old. */
   async attention(load: InstallationLoad): Promise<Attention[]> {
     const nowMs = performance.now();
     if (this.#attention === null || nowMs > this.#attention.untilMs) {

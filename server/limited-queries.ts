@@ -1,12 +1,12 @@
 import type { FairGate } from '../src/platform/fair-gate.ts';
 import { QUERY_MS, type QueryLimit, type Sql } from '../src/platform/postgres.ts';
 
-/** Make the limit of the queries of a list or a summary. They end when the client disconnects. */
+/** Create the query limit of a list or summary. Its queries end when the client disconnects. */
 export function reportLimit(signal: AbortSignal): QueryLimit {
   return { ms: QUERY_MS.report, signal };
 }
 
-/** Limit the queries of a list or a summary. */
+/** Limit the queries of a list or summary. */
 export function reportQueries(sql: Sql, signal: AbortSignal): Sql {
   return sql.limited(reportLimit(signal));
 }
@@ -17,7 +17,7 @@ export function editQueries(sql: Sql): Sql {
 }
 
 /**
- * Give each query a place in the share of an organization. Routes that read or store files use this; they would
+ * Make each query take a place in its organization's share. Routes that read or store files use this, since they would
  * otherwise hold a place all the time.
  */
 export function sharedQueries(sql: Sql, gate: FairGate, orgId: string, signal?: AbortSignal): Sql {

@@ -5,11 +5,8 @@ import { createHttpServer, type HttpServerBounds, type Listening } from './http-
 import { openTls } from './tls/open-tls.ts';
 
 /**
- * Listen for requests of the API, with TLS if the settings have it. Closing also closes the port that redirects to
- * https.
- *
- * @param options.socket file descriptor of a listening socket that a supervisor holds, which replaces host and port;
- *   null for none
+ * Listen for API requests, with TLS if configured. Closing also closes the port that redirects to https.
+ * @param options.socket file descriptor of a supervisor's listening socket, in place of host and port; null for none
  * @throws AppError `cannot_listen`, `certificate_unavailable`, `certificate_unusable`
  */
 export async function listenApi(

@@ -5,8 +5,8 @@ import type { RequestContext, RequestMiddleware, RequestState } from './request-
 import type { Route } from './route.ts';
 
 /**
- * Mount every route behind its own middleware. Paths are exact and case-sensitive. A literal path segment wins over a
- * parameter in any order of `routes`.
+ * Mount every route behind its own middleware. Paths are exact and case-sensitive. A literal path segment takes
+ * precedence over a parameter, whatever the order of `routes`.
  * @throws TypeError for a route without an access policy, declared twice, or whose declaration contradicts itself
  */
 export function mountRoutes(
@@ -14,7 +14,7 @@ export function mountRoutes(
   middlewareOf: (route: Route) => RequestMiddleware[],
 ): RequestMiddleware {
   const router = new Router<RequestState>({ sensitive: true, strict: true });
-  // The router compares every request with every route. This map finds a path without parameters by its text.
+  // The router compares every request with every route. This map looks up paths without parameters directly.
   const literal = new Map<string, RequestMiddleware>();
   const seen = new Set<string>();
   for (const route of [...routes].sort(bySpecificity)) {
@@ -23,7 +23,7 @@ export function mountRoutes(
       if (seen.has(identity)) throw new TypeError(`two routes are declared as ${identity}`);
       seen.add(identity);
     }
-    // The router would compose an array of middleware again for every request.
+    // The router would compose an array of middleware for every request.
     const middleware: RequestMiddleware = compose<RequestContext>(middlewareOf(route));
     router.register(route.path, [route.method], middleware);
     if (!HAS_PARAMETER.test(route.path)) literal.set(`${route.method} ${route.path}`, middleware);

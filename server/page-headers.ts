@@ -1,6 +1,6 @@
 /**
- * Headers of pages with scripts: everything comes from this origin, nothing is written into the page, no other site can
- * frame it, and no form submits to another origin.
+ * Headers of pages with scripts: everything comes from this origin, no inline scripts run, no other site can frame the
+ * page, and no form submits to another origin.
  */
 export const PAGE_HEADERS: Readonly<Record<string, string>> = {
   'Content-Security-Policy': [

@@ -17,7 +17,8 @@ dd { margin: 0; }
 const STYLE_HASH = `'sha256-${createHash('sha256').update(STYLE).digest('base64')}'`;
 
 /**
- * Headers of pages: browsers use only the page's own style sheet, do not store pages, and do not pass on their address.
+ * Headers of pages: browsers use only the page's own style sheet, don't store pages, and don't send their address as
+ * referrer.
  */
 export const PAGE_HEADERS = {
   'Content-Security-Policy': `default-src 'none'; style-src ${STYLE_HASH}; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
@@ -29,7 +30,7 @@ export const PAGE_HEADERS = {
 export const PAGE_MEDIA_TYPE = 'text/html';
 export const PAGE_TYPE = `${PAGE_MEDIA_TYPE}; charset=utf-8`;
 
-/** Render a page. @param body HTML, whose texts are escaped */
+/** Render a page. @param body HTML with escaped texts */
 export function renderPage(title: string, body: string): string {
   return `<!doctype html>
 <html lang="en">

@@ -3,7 +3,7 @@ import { textInteger } from '../src/platform/zod-integers.ts';
 
 const NO_CURSOR = 'must be the next_cursor of an earlier page';
 
-/** Query of a list that is read page by page. */
+/** Query of a paginated list. */
 export const PageQuery = z.object({
   limit: textInteger(z.int().min(1).max(200).default(50)),
   cursor: z
@@ -17,7 +17,10 @@ export const PageQuery = z.object({
 
 const NAME_CURSOR_CHARS_MAX = 1024;
 
-/** Query of a page of a list ordered by unique names. Its cursor holds the name of the last row, which may be gone. */
+/**
+ * Query of a page of a list ordered by unique names. Its cursor contains the name of the last row, which may have been
+ * deleted.
+ */
 export const NamePageQuery = z.object({
   limit: textInteger(z.int().min(1).max(200).default(200)),
   cursor: z
@@ -38,7 +41,7 @@ function nameOf(cursor: string): string {
   return Buffer.from(cursor, 'base64url').toString();
 }
 
-/** Make the schema of one page of a list. */
+/** Create the schema of one page of a list. */
 export function pageSchema<T extends z.ZodType>(item: T) {
   return z.object({
     object: z.literal('list'),
@@ -60,11 +63,11 @@ interface ListPage<T> {
   readonly next_cursor: string | null;
 }
 
-/** Read at most `limit` rows after the row that `after` names. */
+/** Function that reads at most `limit` rows after the row `after`. */
 type SelectRows<T> = (page: { limit: number; after: string | undefined }) => Promise<T[]>;
 
 /**
- * Read one page. Reading one row more than the page holds shows if there is another page.
+ * Read one page. Read one more row than fits, to see if there is another page.
  * @param cursorOf returns the text that identifies a row in a cursor
  */
 export async function readPageBy<T>(
@@ -91,7 +94,7 @@ export function readPage<T extends { readonly id: string }>(
   return readPageBy(page, select, ({ id }) => id);
 }
 
-/** Read one page of a list ordered by names; `after` of `select` is a name. */
+/** Read one page of a list ordered by name. For `select`, `after` is a name. */
 export function readPageByName<T extends { readonly name: string }>(
   page: PageRequest,
   select: SelectRows<T>,

@@ -2,24 +2,25 @@ import type { ServerResponse } from 'node:http';
 import { ByteShares, type ExceededLimit } from '../src/platform/byte-shares.ts';
 import { AppError } from '../src/platform/errors.ts';
 
-/** Size up to which replies are not counted. Small replies are too many to refuse, and take little memory. */
+/** Size up to which replies aren't counted. Small replies are too numerous to refuse, and take little memory. */
 const SMALL_BYTES = 64 * 1024;
 
 /** Owner of the replies to requests without a caller. */
 const UNKNOWN = '';
 
 export interface ReplyMemoryLimits {
-  /** Memory for the replies of one organization. A larger reply is sent if the organization has no other. */
+  /** Memory for an organization's replies. A larger reply is sent only if the organization has no other. */
   readonly bytesOfOneMax: number;
-  /** Time after which a client that takes no byte of its reply is disconnected. */
+  /** Time after which a client that reads nothing is disconnected. */
   readonly unreadMsMax: number;
 }
 
 const DEFAULT_LIMITS: ReplyMemoryLimits = { bytesOfOneMax: 128 * 1024 * 1024, unreadMsMax: 60_000 };
 
 /**
- * Limit on the memory of replies that clients have not read yet. The system takes over only some of a large reply; the
- * process holds the rest until the client reads it. All organizations together have a half more than one.
+ * Limit on the memory of replies that clients have not read yet. The kernel buffers only part of a large reply; the
+ * process holds the rest until the client reads it. All organizations together may use one and a half times the limit
+ * of one.
  */
 export class ReplyMemory {
   readonly #limits: ReplyMemoryLimits;
@@ -42,7 +43,7 @@ export class ReplyMemory {
     const exceeded = this.#shares.take(owner, counted);
     if (exceeded !== null) throw busy(exceeded);
     response.once('close', () => this.#shares.release(owner, counted));
-    // Node closes the connection if nothing listens to the event.
+    // Without a listener for the event, Node closes the connection.
     response.setTimeout(this.#limits.unreadMsMax);
   }
 }

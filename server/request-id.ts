@@ -5,9 +5,7 @@ const SANE_REQUEST_ID = /^[A-Za-z0-9._:-]{1,128}$/;
 
 const REQUEST_ID = Symbol('request id');
 
-/**
- * Return the client's request id if it is harmless in headers and log lines, else a new one, which the request keeps.
- */
+/** Return the client's request id if it is safe in headers and log lines, else a new one, which the request keeps. */
 export function requestIdOf(req: IncomingMessage & { [REQUEST_ID]?: string }): string {
   req[REQUEST_ID] ??= inboundIdOf(req) ?? newId('req');
   return req[REQUEST_ID];

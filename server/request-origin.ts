@@ -1,12 +1,12 @@
 import type { IncomingMessage } from 'node:http';
 import type { TrustedProxies } from './trusted-proxies.ts';
 
-/** Function that returns the address of this service for links in an answer, without a trailing slash, or null. */
+/** Function that returns the address of this service for links in a response, without a trailing slash, or null. */
 export type OriginOf = (req: IncomingMessage) => string | null;
 
 /**
- * Find the address for links in answers: `base_url` if it is set; behind a trusted proxy the address that the client
- * asked for; else the address that the server listens on. Headers of a client are not trusted otherwise.
+ * Find the address for links in responses: `base_url` if set; behind a trusted proxy, the address that the client
+ * requested; else the address that the server listens on. Without a trusted proxy, client headers aren't trusted.
  */
 export function requestOrigin(settings: {
   readonly baseUrl: string | null;

@@ -18,7 +18,7 @@ export type RequestContext = RouterContext<RequestState>;
 /** Middleware of this server. It puts its results into `ctx.state`. */
 export type RequestMiddleware = RouterMiddleware<RequestState>;
 
-/** Parts of the server that the state of a request uses. */
+/** Parts of the server that a request's state uses. */
 interface RequestServer {
   readonly aborts: RequestAborts;
   readonly originOf: OriginOf;
@@ -26,11 +26,9 @@ interface RequestServer {
 }
 
 /**
- * State of a request, in `ctx.state`. One middleware, named beside it, sets each field. A handler receives this object
- * as a `RouteContext`.
- *
- * It is a class because of its accessors: V8 makes a separate hidden class for every object literal with a getter, and
- * only a collection of the whole heap frees such a hidden class together with its request.
+ * State of a request, in `ctx.state`. Each field is set by the middleware named next to it. A handler receives this
+ * object as a `RouteContext`. It is a class because of its accessors: V8 creates a separate hidden class for every
+ * object literal with a getter, and only a full collection frees that class and its request.
  */
 export class RequestState implements RouteContext<unknown, unknown, unknown> {
   readonly requestId: string;
@@ -43,13 +41,12 @@ export class RequestState implements RouteContext<unknown, unknown, unknown> {
   caller: Caller | null = null;
   /** Session that identified the caller (`authorize`); null for a key or a token in the header. */
   session: Secret | null = null;
-  /** Check of the caller during a long answer (`authorize`). */
+  /** Check of the caller during a long response (`authorize`). */
   recheck: () => Promise<boolean> = isStillThere;
   /** Memory that the body takes (`reserve-memory`); null for a route without a body. */
   memory: BodyReservation | null = null;
   /**
-   * Body as sent (`read-json`, `read-upload`), as bytes if large, then the output of the route's schema
-   * (`validate-body`).
+   * Raw body (`read-json`, `read-upload`), as bytes if large; later the output of the route's schema (`validate-body`).
    */
   body: unknown = undefined;
   /** File of a multipart body (`read-upload`). */
@@ -76,12 +73,12 @@ export class RequestState implements RouteContext<unknown, unknown, unknown> {
     this.#server = server;
   }
 
-  /** Address of this service for links in the answer, without a trailing slash; null if unknown. */
+  /** Address of this service for links in the response, without a trailing slash; null if unknown. */
   get origin(): string | null {
     return this.#server.originOf(this.#req);
   }
 
-  /** Address of the client, behind trusted proxies too. */
+  /** Address of the client, even behind trusted proxies. */
   get clientAddress(): string {
     return this.#server.proxies.clientOf(this.#req);
   }
@@ -106,7 +103,7 @@ export class RequestState implements RouteContext<unknown, unknown, unknown> {
     return this.#req.headers['accept-encoding']?.toString();
   }
 
-  /** True if the client asks for a page (the header Accept names HTML, and not JSON). */
+  /** True if the client asks for a page (`Accept` names HTML, but not JSON). */
   get prefersHtml(): boolean {
     const accept = (this.#req.headers.accept ?? '').toLowerCase();
     return accept.includes('text/html') && !accept.includes('application/json');
@@ -117,7 +114,10 @@ export class RequestState implements RouteContext<unknown, unknown, unknown> {
     return clientSdkOf(this.#req.headers);
   }
 
-  /** Signal that aborts when the client leaves or the server drains. Created on first use: most handlers need none. */
+  /**
+   * Signal that aborts when the client disconnects or the drain deadline passes. Created on first use, since most
+   * handlers don't need it.
+   */
   get signal(): AbortSignal {
     if (this.#controller === null) {
       this.#controller = new AbortController();
@@ -127,17 +127,17 @@ export class RequestState implements RouteContext<unknown, unknown, unknown> {
     return this.#controller.signal;
   }
 
-  /** True if the client closed the connection before its response was complete. */
+  /** True if the client closed the connection before the response was complete. */
   get clientIsGone(): boolean {
     return this.#res.closed && !this.#res.writableFinished;
   }
 
-  /** True if the deadline of the server's drain has passed. */
+  /** True if the server's drain deadline has passed. */
   get isDrained(): boolean {
     return this.#server.aborts.isDrained;
   }
 
-  /** True if part of an announced body has not arrived. The connection cannot carry another request then. */
+  /** True if part of an announced body hasn't arrived, so that the connection can't carry another request. */
   get bodyIsPending(): boolean {
     return !this.#req.complete && announcesBody(this.#req);
   }
@@ -145,7 +145,7 @@ export class RequestState implements RouteContext<unknown, unknown, unknown> {
 
 const isStillThere = async () => true;
 
-/** Abort controllers of the requests in progress. All are aborted when the server drains past its deadline. */
+/** Abort controllers of running requests. All are aborted when the drain deadline passes. */
 export class RequestAborts {
   readonly #controllers = new SlotMap<AbortController>();
   readonly #drain: AbortSignal | undefined;
@@ -161,7 +161,7 @@ export class RequestAborts {
     return this.#drain?.aborted ?? false;
   }
 
-  /** Keep a controller until its response is closed. A response that is cut off aborts it. */
+  /** Keep a controller until its response is closed. Abort it if the response is cut off. */
   add(controller: AbortController, res: ServerResponse): void {
     if (this.#drain?.aborted) {
       controller.abort(this.#drain.reason);

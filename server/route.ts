@@ -7,7 +7,7 @@ import type { RateAxis } from '../src/usage/schema.ts';
 import type { ClientSdk } from './client-sdk.ts';
 
 /**
- * Rule that decides who may call a route. There is no default: a route without a policy does not compile, and is not
+ * Rule that decides who may call a route. There is no default: a route without a policy doesn't compile and isn't
  * mounted.
  * - `public`: no credentials are needed;
  * - `signature`: no credentials are needed; the handler verifies a signature over the bytes of the body;
@@ -32,21 +32,19 @@ type CallerOf<A extends AccessPolicy> = A extends 'public' | 'signature'
     : Caller;
 
 /**
- * Shape of a route's errors. `embedding` is the object `error` that OpenAI's clients read, `detail` is a sentence, and
- * `both` has the two side by side, for routes that both kinds of clients call. `oauth` is that of RFC 6749, and
- * `knowledge` that of Dify's external knowledge API, and `scim` that of RFC 7644.
+ * Shape of a route's errors. `embedding` is the object `error` that OpenAI's clients read. `detail` is a sentence.
+ * `both` contains both, for routes with both kinds of clients. `oauth` is the shape of RFC 6749, `knowledge` that of
+ * Dify's external knowledge API, and `scim` that of RFC 7644.
  */
 export type ErrorFamily = 'embedding' | 'detail' | 'both' | 'oauth' | 'knowledge' | 'scim';
 
 /**
- * File of a multipart request, which the body reader has written to `path`. It is removed when the handler is done. A
- * handler that keeps the file moves it.
+ * File of a multipart request, written to `path` by the body reader. It is removed when the handler is done, so a
+ * handler that keeps the file must move it.
  */
 export interface UploadedFile {
   readonly path: string;
-  /**
-   * Name as the client wrote it, decoded as UTF-8. It may hold `../` and control characters; never use it as a path.
-   */
+  /** Name sent by the client, decoded as UTF-8. It may contain `../` and control characters; never use it as a path. */
   readonly fileName: string;
   readonly contentType: string | null;
   readonly sizeBytes: number;
@@ -61,14 +59,14 @@ export interface SignedRequest {
   readonly bytes: Buffer;
 }
 
-/** Identity of a request that runs once under its `Idempotency-Key`. */
+/** Identity of a request that runs only once per `Idempotency-Key`. */
 export interface IdempotentRequest {
   readonly key: string;
   /** SHA-256 of the request as sent. */
   readonly fingerprint: Buffer;
 }
 
-/** Validated input of a handler, without anything of Koa. */
+/** Validated input of a handler, independent of Koa. */
 export interface RouteContext<Params, Query, Body, A extends AccessPolicy = AccessPolicy> {
   readonly params: Params;
   readonly query: Query;
@@ -83,8 +81,8 @@ export interface RouteContext<Params, Query, Body, A extends AccessPolicy = Acce
   /** Id of the session that identified the caller; null for a key or a token in the header. */
   readonly session: Secret | null;
   /**
-   * Check again that the credential is valid and gives the same rights as at the beginning of the request. Set for a
-   * route that `streams`.
+   * Check again that the credential is valid and has the same rights as at the start of the request. Set for a route
+   * that `streams`.
    */
   readonly recheck: () => Promise<boolean>;
   /** Header `Last-Event-ID`; null if there is none. */
@@ -95,16 +93,16 @@ export interface RouteContext<Params, Query, Body, A extends AccessPolicy = Acce
   readonly cookies: string | undefined;
   /** Header `Authorization`, unparsed, for a route without a caller. */
   readonly authorization: string | undefined;
-  /** Address of the client, behind trusted proxies too. */
+  /** Address of the client, even behind trusted proxies. */
   readonly clientAddress: string;
   readonly requestId: string;
-  /** Address of this service for links in the answer, without a trailing slash; null if unknown. */
+  /** Address of this service for links in the response, without a trailing slash; null if unknown. */
   readonly origin: string | null;
-  /** True if the client asks for a page (the header Accept names HTML, and not JSON). */
+  /** True if the client asks for a page (`Accept` names HTML, but not JSON). */
   readonly prefersHtml: boolean;
   /** Client library that identified itself; null if none did. */
   readonly sdk: ClientSdk | null;
-  /** Aborted when the client leaves or the server drains past its deadline. */
+  /** Aborted when the client disconnects or the drain deadline passes. */
   readonly signal: AbortSignal;
 }
 
@@ -114,9 +112,9 @@ export interface RouteReply {
   readonly body?: unknown | Buffer | Readable;
   /** Free the body's memory. Called once the response has been sent or cut off. */
   readonly freeBody?: () => void;
-  /** Set to slow further requests of the sender like refused credentials do, for a route that `signsIn`. */
+  /** Set to slow the sender's further requests, as for refused credentials. For a route that `signsIn`. */
   readonly countsAsAttempt?: true;
-  /** Set for a body that the process holds once for all requests, so that it does not count as memory of this one. */
+  /** Set for a body shared by all requests, so that it doesn't count towards this request's memory. */
   readonly isShared?: true;
   readonly type?: string;
   readonly headers?: Readonly<Record<string, string | string[]>>;
@@ -129,13 +127,13 @@ export interface RouteResponse {
   readonly schema?: z.ZodType;
   /** Media type of the body, if it is not JSON. */
   readonly mediaType?: string;
-  /** Media type of another form of a JSON body, by the header Accept. */
+  /** Media type of an alternative to the JSON body, selected by `Accept`. */
   readonly otherMediaType?: string;
-  /** Names of the headers that it can have in addition to those of every response. */
+  /** Possible headers in addition to those of every response. */
   readonly headers?: readonly DescribedHeader[];
 }
 
-/** Resource of the server that the organizations share. */
+/** Resource of the server that organizations share. */
 export type Capacity = 'queries' | 'search' | 'runs' | 'maps' | 'rehearsals';
 
 /** Statuses with which handlers refuse requests. */
@@ -166,40 +164,40 @@ export interface Route<
   readonly access: A;
   readonly errors: ErrorFamily;
   /**
-   * `none`: the body is never read. `upload`: multipart with one `file`, or JSON. `signed`: JSON whose bytes are
-   * signed; the handler parses and validates them, and only OpenAPI uses `body`. `form`: the form of a web page
+   * `none`: no body is read. `upload`: multipart with one `file`, or JSON. `signed`: JSON whose bytes are signed; the
+   * handler parses and validates them, and only OpenAPI uses `body`. `form`: the form of a web page
    * (`application/x-www-form-urlencoded`).
    */
   readonly reads: 'none' | 'json' | 'form' | 'signed' | 'upload';
-  /** Refuse JSON on a route that reads `upload`, so that each request has a file. */
+  /** Refuse JSON on a route that reads `upload`, so that every request has a file. */
   readonly isMultipartOnly?: true;
   /** Refuse a `signed` request by its headers, before its body is checked or read. Throws AppError. */
   readonly checkHeaders?: (headers: IncomingHttpHeaders) => void;
-  /** Refuse fields that the schema of the body does not know, since one of them may be a misspelt restriction. */
+  /** Refuse fields unknown to the body's schema, since one may be a misspelt restriction. */
   readonly refusesUnknownFields?: true;
   /** Limit of the body in bytes, if it differs from the server's limit for `json` or `upload`. */
   readonly bodyLimitBytes?: number;
   /** Limit on values of a JSON body, if it differs from `VALUES_MAX` of the parser. */
   readonly bodyValuesMax?: number;
-  /** Fault of a body beyond that limit: the field that holds so many values, and its limit. */
+  /** Fault to report beyond that limit: the field with so many values, and its limit. */
   readonly tooManyValues?: { readonly param: string; readonly message: string };
-  /** Set if the answer takes long, so that the caller is checked again meanwhile. */
+  /** Set if the response takes long, so that the caller is rechecked meanwhile. */
   readonly streams?: true;
   /**
-   * Set for a route other than a GET that goes on while its organization moves to another installation, since it
-   * changes nothing that the export has.
+   * Set for a non-GET route that still works while the organization moves to another installation, because it changes
+   * nothing in the export.
    */
   readonly whileMoving?: true;
   /** Delay refusals of this route, which checks a credential in its body. */
   readonly signsIn?: true;
-  /** Honour `Idempotency-Key` on this route (everything that creates something). */
+  /** Support `Idempotency-Key` on this route (every route that creates something). */
   readonly idempotent?: boolean;
   /**
-   * Set if the reply shows documents. Its copy for `Idempotency-Key` is not sent again once the caller may not read one
-   * of them; the handler, which knows the key, then answers.
+   * Set if the reply shows documents. Its copy for `Idempotency-Key` isn't resent if the caller can no longer read one
+   * of them. Instead, the handler answers, since it knows the key.
    */
   readonly repliesDocuments?: true;
-  /** Set if the reply has a secret, so that its copy for `Idempotency-Key` is encrypted. */
+  /** Set if the reply contains a secret, so that its copy for `Idempotency-Key` is encrypted. */
   readonly repliesSecret?: true;
   /**
    * Capacity of the server that a request uses: `queries` (default), `search`, `runs` (of workflows), `maps` (of
@@ -212,9 +210,9 @@ export interface Route<
   readonly axis?: (body: z.output<B>) => RateAxis;
   /**
    * Parse the bytes of a JSON body whose parsing would block the event loop. This replaces validation by the schema
-   * `body`, except for a multipart upload. It refuses bytes that are not JSON and values that the schema refuses
-   * (AppError 400). It owns the bytes and may transfer them to a thread. With `idempotent`, two requests are equal if
-   * all their bytes are equal.
+   * `body`, except for a multipart upload. It refuses invalid JSON and values that the schema refuses (AppError 400).
+   * It owns the bytes and may transfer them to a thread. With `idempotent`, two requests are equal if all their bytes
+   * are equal.
    */
   readonly parse?: (bytes: Buffer, signal: AbortSignal) => Promise<z.output<B>>;
   readonly params?: P;

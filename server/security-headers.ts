@@ -1,6 +1,6 @@
 /**
- * Headers of every response: no browser guesses its type, runs or frames it, passes its address on, or keeps it. A
- * route that serves pages replaces them with its own.
+ * Headers of every response. They keep browsers from guessing its type, executing, framing or storing it, and from
+ * sending its address as referrer. Routes that serve pages replace them with their own.
  */
 export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   'X-Content-Type-Options': 'nosniff',

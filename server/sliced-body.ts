@@ -1,15 +1,15 @@
 import { Readable } from 'node:stream';
 
 const SLICE_BYTES = 64 * 1024;
-/** Slices that are sent in one iteration of the event loop. Copying them to the kernel takes some 0.2 ms. */
+/** Slices to send per iteration of the event loop. Copying them to the kernel takes some 0.2 ms. */
 const SLICES_AT_ONCE = 8;
 
 const waiting: (() => void)[] = [];
 
 /**
- * Stream a large body in slices, a few in each iteration of the event loop, in turn with all other such bodies. A
- * kernel takes some megabytes for one connection at once, so hundreds of connections that ask for a file at the same
- * moment would otherwise hold up every other request while those bytes are copied.
+ * Stream a large body in slices, a few per iteration of the event loop, in turn with all other such bodies. A kernel
+ * accepts some megabytes at once for one connection. Without slices, hundreds of concurrent requests for a file would
+ * delay every other request while those bytes are copied.
  */
 export function slicedBody(body: Buffer): Readable {
   return Readable.from(slices(body), { objectMode: false });

@@ -27,17 +27,17 @@ export interface StaticFile {
 
 interface LoadedFile {
   readonly plain: Buffer;
-  /** Brotli form; null if the build made none. */
+  /** Brotli form; null if the build created none. */
   readonly compressed: Buffer | null;
 }
 
 /**
- * Files of one folder that `npm run build:console` wrote. However many requests ask for a file at the same time, the
- * process holds it once.
+ * Files of one folder that `npm run build:console` wrote. The process holds a file only once, however many requests ask
+ * for it concurrently.
  */
 export class StaticFolder {
   readonly #directory: string;
-  /** Files in memory and files that are being read. */
+  /** Cached files, and files being read. */
   readonly #files = new Map<string, Promise<LoadedFile | null>>();
 
   /** @param directory absolute path of the folder */
@@ -46,7 +46,7 @@ export class StaticFolder {
   }
 
   /**
-   * Read a file by its name; null if no file of a known type has it.
+   * Read a file by name; null if there is none with a known type.
    * @param options.accepts header `Accept-Encoding` of the request
    * @param options.isFixed true for a file whose content never changes under its name: it stays in memory
    */
@@ -70,7 +70,7 @@ export class StaticFolder {
     };
   }
 
-  /** Read a file, or share the read in progress. Only fixed files that exist stay in memory. */
+  /** Read a file, or share the read in progress. Cache only existing fixed files. */
   async #load(name: string, isFixed: boolean): Promise<LoadedFile | null> {
     let loading = this.#files.get(name);
     if (loading === undefined) {
@@ -95,7 +95,7 @@ async function readIfFile(file: string): Promise<Buffer | null> {
   });
 }
 
-/** Make the error for pages that were not built. */
+/** Create the error for pages that were not built. */
 export function notBuilt(part: 'console' | 'reference'): AppError {
   return new AppError({
     code: `${part}_not_built`,

@@ -4,7 +4,7 @@ import type { Sql } from '../src/platform/postgres.ts';
 import type { KeyRing } from '../src/platform/secret-key.ts';
 import type { Idempotency } from './middleware/idempotency.ts';
 
-/** Time without a sign of life after which a first request that still holds an Idempotency-Key counts as dead. */
+/** Time without a heartbeat after which a request that holds an Idempotency-Key counts as dead. */
 const LOCK_MS = 60_000;
 
 /** Open the store of first responses in PostgreSQL. Responses with a secret are encrypted. */
@@ -12,7 +12,7 @@ export function storedIdempotency(sql: Sql, keyRing: Pick<KeyRing, 'encryption'>
   const encryptionKey = keyRing.encryption;
   return {
     begin: (request) => beginIdempotent(sql, { ...request, lockMs, encryptionKey }),
-    // Two extensions may fail before the lock ends.
+    // Two extensions may fail before the lock expires.
     extendEveryMs: lockMs / 4,
     extend: (lock) => extendIdempotent(sql, lock, lockMs),
     finish: (lock, { status, body, hasSecret }) =>

@@ -1,13 +1,13 @@
 import type { IncomingMessage } from 'node:http';
 import { BlockList, isIP } from 'node:net';
 
-/** Proxies whose forwarding headers the service believes. */
+/** Proxies whose forwarding headers are trusted. */
 export interface TrustedProxies {
-  /** Return true if a request comes straight from one of the proxies. */
+  /** Return true if a request comes directly from one of the proxies. */
   isFrom(req: IncomingMessage): boolean;
   /**
-   * Return the address of the client: that of the peer, or behind trusted proxies the last address in
-   * `X-Forwarded-For` that is none of theirs.
+   * Return the client's address: the peer's or, behind trusted proxies, the last address in `X-Forwarded-For` that
+   * isn't a proxy's.
    */
   clientOf(req: IncomingMessage): string;
 }
@@ -42,7 +42,7 @@ function familyOf(address: string): 'ipv4' | 'ipv6' {
   return isIP(address) === 6 ? 'ipv6' : 'ipv4';
 }
 
-/** Return an IPv4 address that a socket shows as IPv6 in its own form. */
+/** Convert an IPv4 address that a socket shows as IPv6 to its plain form. */
 function plainAddress(address: string): string {
   return address.replace(/^::ffff:(?=\d+\.)/, '');
 }

@@ -6,10 +6,9 @@ import { placeOf } from '../src/platform/zod-faults.ts';
 const FIELD_CHARS_MAX = 60;
 
 /**
- * Refuse fields that an object schema does not know, in the body and in the objects inside it. A misspelt
- * `privacy_level` would otherwise leave a document open.
- *
- * @throws AppError `invalid_request` (400) that names the field, and the one that was probably meant
+ * Refuse fields unknown to an object schema, in the body and in nested objects. Otherwise, a misspelt `privacy_level`
+ * would leave a document open.
+ * @throws AppError `invalid_request` (400) that names the field and the probably intended one
  */
 export function refuseUnknownFields(schema: Schema, body: unknown): void {
   const fault = findUnknown(schema, body, []);
@@ -28,7 +27,7 @@ function findUnknown(schema: Schema, value: unknown, path: readonly string[]): A
   return null;
 }
 
-/** Find the fields of an object schema, through optional and transformed ones; null for another type. */
+/** Find the fields of an object schema, inside optional and transformed ones; null for another type. */
 function shapeOf(schema: Schema): Readonly<Record<string, Schema>> | null {
   const { type, shape } = definitionOf(schema);
   if (type === 'object') return shape ?? null;

@@ -12,7 +12,7 @@ export default class ConfigCheck extends BaseCommand {
     const { listSettings, loadConfig } = await import('../../src/platform/config.ts');
     const { checkEmbeddingSettings } = await import('../../src/embedding/open-embedding.ts');
     const { checkRerankSettings } = await import('../../src/rerank/open-rerankers.ts');
-    // The environment supplies the value of a flag that was not typed, and the report says so.
+    // For a flag that wasn't typed, the value comes from the environment, and the report says so.
     const isTyped = raw.some((token) => token.type === 'flag' && token.flag === 'data-dir');
     const overrides = isTyped ? { data_dir: flags['data-dir'] } : {};
     const settings = listSettings({ overrides });

@@ -83,7 +83,7 @@ export default class DocumentsUpload extends BaseCommand {
         privacy_level: flags['privacy-level'],
         access: accessOf(flags),
         on_duplicate: flags['on-duplicate'],
-        // Each file has its own path. This placeholder satisfies the rule that replacing needs one.
+        // Each file has its own path. This placeholder satisfies the rule that replacing requires one.
         source_path: '-',
         chunk_size: flags['chunk-size'],
         chunk_overlap: flags['chunk-overlap'],

@@ -82,7 +82,7 @@ export default class Init extends BaseCommand {
   }
 }
 
-/** Say which requests use a model that was set up. */
+/** Explain which requests use the configured model. */
 function usageOf({ model, is_first: isFirst }: InitReport, bin: string): string {
   if (!isFirst) return `to use it for requests that name no model, run: ${bin} routing set ${model}`;
   return `requests that name no model, and new buckets, use it from now on; to keep them on this host, run: ${bin} routing set local/semantic-1`;

@@ -11,7 +11,7 @@ import { AppError, conflict, invalidRequest } from '../../src/platform/errors.ts
 
 /** Maximum limit of a statement. */
 const STATEMENT_ROWS_MAX = 2000;
-/** Documents to show before asking the user. */
+/** Number of documents to show before asking the user. */
 const PREVIEWED = 20;
 
 export default class MetadataExec extends BaseCommand {
@@ -51,7 +51,7 @@ export default class MetadataExec extends BaseCommand {
     yes: yesFlag,
   };
 
-  /** Statement as given, for a message that points at a fault in it. */
+  /** Statement as given, for messages that point at a fault in it. */
   #statement = '';
 
   async run(): Promise<BulkEditReply> {
@@ -71,7 +71,7 @@ export default class MetadataExec extends BaseCommand {
     const changes = kind !== 'select' && !request.dry_run;
     const affectedMax = flags['max-affected'];
     const isHardDelete = kind === 'harddelete';
-    // HARDDELETE needs a confirmation of its own, without which the operation refuses it.
+    // HARDDELETE needs a separate confirmation; otherwise, the operation refuses it.
     const isConfirmed = flags.yes || (isHardDelete && (request.confirm !== undefined || !canAsk()));
     if (changes && !isConfirmed && affectedMax === undefined && !canAsk()) {
       throw invalidRequest(
@@ -92,7 +92,7 @@ export default class MetadataExec extends BaseCommand {
       const { reply: preview } = await run({ dry_run: true });
       if (affectedMax !== undefined) {
         if (preview.matched > affectedMax) throw tooManyAffected(preview.matched, affectedMax);
-        // Do not change documents that begin to match meanwhile.
+        // Don't change documents that start to match meanwhile.
         const limit = Math.max(1, Math.min(affectedMax, request.limit ?? affectedMax));
         if (affectedMax > 0) return this.#showChange(await run({ limit: Math.min(limit, STATEMENT_ROWS_MAX) }));
       }

@@ -93,7 +93,7 @@ export default class Search extends BaseCommand {
     return response;
   }
 
-  /** Tell an empty bucket from a query without an answer. */
+  /** Explain why there are no results: an empty bucket, or no match. */
   async #whyNothing(flags: SessionFlags & { bucket: string }): Promise<string> {
     const { bucket } = flags;
     const { data } = await this.call(flags, 'documents.list', { bucket, limit: 1 });

@@ -2,7 +2,7 @@ import { BaseCommand } from '../../src/cli/base-command.ts';
 import { orgFlag, sourceArg } from '../../src/cli/flags.ts';
 import { note } from '../../src/cli/output.ts';
 
-/** Entries with faults that are shown. */
+/** Maximum number of faulty entries to show. */
 const FAULTS_SHOWN = 20;
 
 export default class SourcesShow extends BaseCommand {

@@ -62,8 +62,8 @@ export default class WorkflowsApprove extends WorkflowRunCommand {
 }
 
 /**
- * Show what each waiting block would do, and ask about it. Then do the same for blocks that wait only after these have
- * run. Hold no resource while a person thinks.
+ * Show what each waiting block would do, and ask about it. Repeat this for blocks that start waiting after these have
+ * run. Don't hold any resource while the user decides.
  *
  * @throws AppError `not_confirmed` (409) if nothing was approved
  */

@@ -10,7 +10,7 @@ export function announcesBody(req: IncomingMessage): boolean {
   return length !== undefined && length !== '0';
 }
 
-/** Return true for a content type of JSON whose character set is UTF-8 or a subset of it. */
+/** Return true for a JSON content type in UTF-8 or a subset of it. */
 export function isJson(contentType: string | undefined): boolean {
   if (contentType === 'application/json') return true;
   if (contentType === undefined || !/^application\/(?:[\w.-]+\+)?json\s*(?:;|$)/i.test(contentType)) return false;
@@ -25,15 +25,15 @@ export function unsupportedType(wanted: string): AppError {
 
 export interface SizeLimit {
   readonly limitBytes: number;
-  /** Limit to report to the client, if it is less than the limit of the whole body. */
+  /** Limit to report to the client, if it is less than the limit for the whole body. */
   readonly namedBytes?: number;
   /** Advice for the sender of a larger body. */
   readonly advice?: string | undefined;
 }
 
 /**
- * Refuse a body whose announced size is too large, and a compressed body, which could expand to a thousand times its
- * announced size. No client of this API sends compressed bodies.
+ * Refuse a body whose announced size is too large. Also refuse a compressed body, which could expand to a thousand
+ * times its announced size. No client of this API sends compressed bodies.
  * @throws AppError 413 `body_too_large`, 415 `unsupported_content_encoding`
  */
 export function checkBodyHeaders(req: IncomingMessage, limit: SizeLimit): void {
@@ -44,7 +44,7 @@ export function checkBodyHeaders(req: IncomingMessage, limit: SizeLimit): void {
   const encoding = req.headers['content-encoding'];
   if (encoding === undefined) return;
   if (/^\s*(?:identity)?\s*$/i.test(encoding)) {
-    // The readers of bodies know `identity` in lower case only.
+    // The body readers accept `identity` only in lower case.
     delete req.headers['content-encoding'];
     return;
   }

@@ -1,30 +1,30 @@
 import { ByteShares } from '../../src/platform/byte-shares.ts';
 import { AppError } from '../../src/platform/errors.ts';
 
-/** Size up to which bodies are not counted. Small bodies are too many to refuse, and take little memory. */
+/** Size up to which bodies aren't counted. Small bodies are too numerous to refuse, and take little memory. */
 const SMALL_BYTES = 64 * 1024;
 
-/** Owner of the bodies whose sender is unknown: those of the webhook, before its signature is verified. */
+/** Owner of bodies with an unknown sender: webhook bodies before their signature is verified. */
 const UNKNOWN = '';
 
 /** Memory that one body takes. It grows while the body arrives. */
 export interface BodyReservation {
-  /** Count bytes that arrived. @throws AppError `server_busy` (503) */
+  /** Count received bytes. @throws AppError `server_busy` (503) */
   add(bytes: number): void;
-  /** Give the memory back. Further bytes must not be added. */
+  /** Release the memory. Don't add bytes afterwards. */
   release(): void;
 }
 
 /**
- * Limit on the memory of the bodies of all requests in progress. Bytes are counted when they arrive, not when they are
- * announced, so that a client that announces much and sends slowly takes no memory from others. An organization has at
- * most three quarters of the memory, so that none can keep the others out. All requests with a still unknown sender
- * together have an eighth of the largest body.
+ * Limit on the memory of all request bodies in progress. It counts bytes when they arrive, not when they are announced,
+ * so that a client that announces much and sends slowly takes no memory from others. An organization can use at most
+ * three quarters of the memory, so that none can starve the others. All requests with an unknown sender share an eighth
+ * of the largest body.
  */
 export class BodyMemory {
   readonly #shares: ByteShares;
 
-  /** @param bodyBytesMax size of the largest body, which fits while its organization sends no other */
+  /** @param bodyBytesMax maximum body size; such a body fits if its organization sends no other */
   constructor(bodyBytesMax: number) {
     const bytesOfUnknownMax = Math.ceil(bodyBytesMax / 8);
     this.#shares = new ByteShares({
@@ -33,7 +33,7 @@ export class BodyMemory {
     });
   }
 
-  /** Begin a reservation. @param orgId null for a request without a caller; such requests share one part */
+  /** Open a reservation. @param orgId null for a request without a caller; all such requests share one allowance */
   open(orgId: string | null): BodyReservation {
     const owner = orgId ?? UNKNOWN;
     let arrivedBytes = 0;

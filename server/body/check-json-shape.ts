@@ -1,6 +1,6 @@
 import { type AppError, invalidRequest } from '../../src/platform/errors.ts';
 
-/** Maximum nesting. Deeper bodies have no use in this API, and recursive code over them would overflow the stack. */
+/** Maximum nesting depth. This API needs no deeper bodies, and recursive code would overflow the stack. */
 const DEPTH_MAX = 64;
 
 /** Code of the error for a body with too many values. */
@@ -15,26 +15,26 @@ const OBJECT_BEGIN = 0x7b;
 const OBJECT_END = 0x7d;
 
 /**
- * Counts depth and values of JSON over its bytes as they arrive, without memory. A parser must not see a body before
- * this check, because a small value takes up to a hundred times its bytes once it is parsed. For bytes that are not
- * JSON the counts mean nothing; the parser refuses them.
+ * Counts the depth and values of JSON as its bytes arrive, without buffering. Check a body before parsing it, because a
+ * small value takes up to a hundred times its size once parsed. For invalid JSON the counts are meaningless; the parser
+ * refuses it.
  */
 export class JsonShape {
   readonly #valuesMax: number;
   #depth = 0;
   #values = 0;
-  /** True after `{` or `[` until the first value. An empty object or array holds none. */
+  /** True after `{` or `[` until the first value. */
   #isEmpty = false;
   #isInString = false;
   /** True in a string after a backslash that escapes the next byte. */
   #isEscaped = false;
 
-  /** @param valuesMax limit on members and items of all objects and arrays together */
+  /** @param valuesMax maximum total of members and items of all objects and arrays */
   constructor(valuesMax: number) {
     this.#valuesMax = valuesMax;
   }
 
-  /** Count the next bytes. @throws AppError 400 for a body that is nested too deep or holds too many values */
+  /** Count the next bytes. @throws AppError 400 for a body that is nested too deeply or has too many values */
   add(bytes: Uint8Array): void {
     let at = this.#isInString ? this.#skipString(bytes, 0) : 0;
     for (; at < bytes.length; at++) {
@@ -84,7 +84,7 @@ export class JsonShape {
   }
 }
 
-/** Check the shape of a whole body, see `JsonShape`. @throws AppError 400 */
+/** Check the shape of a whole body (see `JsonShape`). @throws AppError 400 */
 export function checkJsonShape(bytes: Uint8Array, valuesMax: number): void {
   new JsonShape(valuesMax).add(bytes);
 }

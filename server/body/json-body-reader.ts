@@ -12,9 +12,9 @@ export interface JsonBodySettings {
   readonly limitBytes: number;
   /** Advice for the sender of a larger body. */
   readonly advice?: string;
-  /** Limit on values of a large body, checked while it arrives; none if its handler parses it. */
+  /** Maximum values in a large body, checked as it arrives; unset if the route parses the body itself. */
   readonly valuesMax?: number | undefined;
-  /** Media subtypes of the bodies; by default those of JSON. */
+  /** Accepted media subtypes; default: those of JSON. */
   readonly types?: readonly string[];
   /** Return null for an empty body instead of failing. */
   readonly allowsEmpty: boolean;
@@ -24,10 +24,10 @@ export interface JsonBodySettings {
 const SMALL_BYTES_MAX = 256 * 1024;
 
 /**
- * Make a reader of JSON bodies for one route. koa-body reads a small body in its text mode without a decoder, because
- * its JSON mode silently replaces bytes that are not UTF-8.
+ * Create a reader of JSON bodies for one route. koa-body reads a small body in its text mode without a decoder, because
+ * its JSON mode silently replaces invalid UTF-8.
  *
- * The reader returns the unparsed bytes. It throws AppError 400, 413, 415, 503 if there is no memory for the body, or
+ * The reader returns the unparsed bytes. It throws AppError 400, 413, 415, 503 without memory for the body, or
  * `client_gone`.
  */
 export function jsonBodyReader(settings: JsonBodySettings): (ctx: RequestContext) => Promise<Buffer | null> {
@@ -66,7 +66,7 @@ export function jsonBodyReader(settings: JsonBodySettings): (ctx: RequestContext
   }
 }
 
-/** Return true for a body of a large or unknown announced size. */
+/** Return true for a body whose announced size is large or unknown. */
 function isLarge({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || Number(headers['content-length'] ?? 0) > SMALL_BYTES_MAX;
 }
@@ -78,9 +78,8 @@ function shapeOf(valuesMax: number | undefined): JsonShape | undefined {
 const noNext = () => Promise.resolve();
 
 /**
- * Reserve memory for the bytes of a body as they arrive. The listener is added right after that of koa-body: an earlier
- * one would take bytes that koa-body then misses. Its error ends the reading of koa-body, unless that has already
- * ended.
+ * Reserve memory for the bytes of a body as they arrive. Add the listener right after koa-body's: an earlier one would
+ * consume bytes that koa-body then misses. Its error aborts koa-body's reading, unless that has already ended.
  */
 function countArrivals({ req, state }: RequestContext): () => void {
   const { memory } = state;
@@ -104,7 +103,7 @@ function countArrivals({ req, state }: RequestContext): () => void {
   };
 }
 
-/** Take the bytes that koa-body read, and remove its reference to them; null for an empty body. */
+/** Take the bytes that koa-body has read, removing its reference to them; null for an empty body. */
 function takeBytes(ctx: RequestContext): Buffer | null {
   const bytes: unknown = ctx.request.body;
   ctx.request.body = null;
@@ -116,7 +115,7 @@ function takeBytes(ctx: RequestContext): Buffer | null {
   return bytes;
 }
 
-/** Map an error of raw-body, which names its faults in `type`, to an AppError. */
+/** Map an error of raw-body, which identifies faults by `type`, to an AppError. */
 function faultOf(error: unknown, limitBytes: number, advice: string | undefined): unknown {
   switch ((error as { type?: unknown }).type) {
     case 'entity.too.large':

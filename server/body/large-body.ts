@@ -4,9 +4,9 @@ import type { BodyReservation } from './body-memory.ts';
 import type { JsonShape } from './check-json-shape.ts';
 import { releaseMemory } from './release-memory.ts';
 
-/** Initial memory of a body, until it needs more, in bytes. */
+/** Initial buffer size. */
 const FIRST_BYTES = 256 * 1024;
-/** Factor by which that memory grows. Each growth copies at most a quarter of the new size. */
+/** Growth factor of the buffer. Each growth copies at most a quarter of the new size. */
 const GROWTH = 4;
 
 export interface LargeBodyLimits {
@@ -14,16 +14,16 @@ export interface LargeBodyLimits {
   readonly limitBytes: number;
   /** Advice for the sender of a larger body. */
   readonly advice?: string | undefined;
-  /** Reservation that counts the bytes as they arrive. */
+  /** Reservation that counts arriving bytes. */
   readonly memory: BodyReservation | null;
-  /** Count of values in the bytes; it may refuse them. */
+  /** Counter of values in the bytes, which may refuse them. */
   readonly shape?: JsonShape | undefined;
 }
 
 /**
- * Read a body of any size. Bytes are copied to their place as they arrive: joining 64 MB at the end would block the
- * event loop for more than 100 ms. The result has its own ArrayBuffer, which may be larger than the result.
- * @throws AppError 400 of the shape, 413, 503 if there is no memory for the body, or `client_gone`
+ * Read a body of any size. Copy bytes into one buffer as they arrive: joining 64 MB at the end would block the event
+ * loop for more than 100 ms. The result has its own ArrayBuffer, which may be larger than the result.
+ * @throws AppError 400 of the shape, 413, 503 without memory for the body, or `client_gone`
  */
 export function readLargeBody(req: IncomingMessage, limits: LargeBodyLimits): Promise<Buffer> {
   const announced = Number(req.headers['content-length'] ?? limits.limitBytes);

@@ -9,7 +9,7 @@ export interface PartHeaders {
   readonly contentType: string | null;
 }
 
-/** Synchronous callbacks of the parser. `bytes` is a view into the chunk that was written. */
+/** Synchronous callbacks of the parser. `bytes` is a view into the written chunk. */
 export interface PartHandler {
   partBegin(headers: PartHeaders): void;
   partData(bytes: Buffer): void;
@@ -22,7 +22,7 @@ const BOUNDARY_CHARS_MAX = 200;
 const CR = 0x0d;
 const EMPTY = Buffer.alloc(0);
 
-/** Read the boundary of a `multipart/form-data` content type; null if it has no usable one. */
+/** Read the boundary of a `multipart/form-data` content type; null if it has no valid one. */
 export function boundaryOf(contentType: string): string | null {
   const match = /;\s*boundary=(?:"([^"]+)"|([^\s;,"]+))/i.exec(contentType);
   const boundary = match?.[1] ?? match?.[2];
@@ -38,7 +38,8 @@ export class MultipartParser {
   readonly #handler: PartHandler;
   #state: 'preamble' | 'after_delimiter' | 'headers' | 'data' | 'epilogue' = 'preamble';
   /**
-   * Bytes whose meaning depends on the next chunk. The first delimiter needs no line break before it, so one is added.
+   * Bytes whose meaning depends on the next chunk. It starts with a line break, which the first delimiter doesn't need
+   * but all others do.
    */
   #pending: Buffer = Buffer.from('\r\n');
 
@@ -66,7 +67,7 @@ export class MultipartParser {
     if (this.#state !== 'epilogue') throw malformed('it ends before its closing boundary');
   }
 
-  /** Run one step from `at`. Return the offset of the next step, or `at` itself if more bytes are needed. */
+  /** Run one parser step at `at`. Return the offset of the next step, or `at` itself if more bytes are needed. */
   #step(bytes: Buffer, at: number): number {
     switch (this.#state) {
       case 'preamble':
@@ -120,7 +121,7 @@ export class MultipartParser {
     return found + this.#delimiter.length;
   }
 
-  /** Find the offset at which a delimiter may begin that only the next chunk completes. */
+  /** Find the offset of a possible delimiter that continues in the next chunk. */
   #partialDelimiterFrom(bytes: Buffer, from: number): number {
     const first = Math.max(from, bytes.length - this.#delimiter.length + 1);
     for (let at = bytes.indexOf(CR, first); at !== -1; at = bytes.indexOf(CR, at + 1)) {
@@ -146,7 +147,7 @@ function parsePartHeaders(block: Buffer): PartHeaders {
         contentType = value;
         break;
       case 'content-transfer-encoding':
-        // Deprecated by RFC 7578, section 4.7. These three encodings change nothing; all others would need decoding.
+        // Deprecated by RFC 7578, section 4.7. These three encodings are the identity; others would need decoding.
         if (!/^(?:binary|7bit|8bit)$/i.test(value)) throw malformed('encoded parts are not supported');
     }
   }
@@ -163,7 +164,7 @@ function parsePartHeaders(block: Buffer): PartHeaders {
   };
 }
 
-/** Parse the parameters of a header value, names in lower case, in one pass without a pattern that could backtrack. */
+/** Parse the parameters of a header value, with lower-case names, in one pass without backtracking. */
 function parseParameters(value: string): Map<string, string> {
   const parameters = new Map<string, string>();
   let at = value.indexOf(';');
@@ -187,8 +188,8 @@ function token(value: string, from: number): [text: string, next: number] {
 }
 
 /**
- * Read a quoted string from after its opening quote. Browsers write `"` as %22 and line breaks as %0D, %0A (the HTML
- * standard's encoding), other clients write `\"`; a backslash before anything else stands for itself (`C:\dir`).
+ * Read a quoted string, starting after its opening quote. Browsers write `"` as %22 and line breaks as %0D, %0A (the
+ * HTML standard's encoding), other clients write `\"`; a backslash before anything else stands for itself (`C:\dir`).
  */
 function quoted(value: string, from: number): [text: string, next: number] {
   let text = '';
@@ -200,7 +201,7 @@ function quoted(value: string, from: number): [text: string, next: number] {
   return [text.replace(/%(?:22|0A|0D)/gi, (code) => decodeURIComponent(code)), at + 1];
 }
 
-/** Decode a value such as `UTF-8''na%C3%AFve.txt` (RFC 8187); null for other character sets and broken escapes. */
+/** Decode a value such as `UTF-8''na%C3%AFve.txt` (RFC 8187); null for other character sets and malformed escapes. */
 function extendedValue(value: string | undefined): string | null {
   const match = /^utf-8'[^']*'(.*)$/i.exec(value ?? '');
   if (match?.[1] === undefined) return null;

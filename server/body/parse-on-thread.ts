@@ -2,10 +2,10 @@ import { AppError } from '../../src/platform/errors.ts';
 import { type Threads, transferResult } from '../../src/platform/threads.ts';
 import { parseJsonObject, VALUES_MAX } from './parse-json.ts';
 
-/** Size up to which bodies are parsed on the event loop. Larger ones would block it for too long. */
+/** Maximum body size to parse on the event loop. Larger bodies would block it for too long. */
 export const INLINE_BYTES_MAX = 256 * 1024;
 
-/** Result of parsing. Errors lose their class between threads, so a fault is passed as its fields. */
+/** Result of parsing. Errors lose their class between threads, so a fault is passed by its fields. */
 export type ParsedOrFault<Value> =
   | { readonly value: Value }
   | { readonly fault: { code: string; message: string; param: string | null } };
@@ -26,7 +26,7 @@ export function acceptedOf<Value>(outcome: ParsedOrFault<Value>): Value {
   throw new AppError({ ...outcome.fault, status: 400 });
 }
 
-/** Parse bytes that came to a thread as a plain array. */
+/** Parse bytes that arrived on a thread as a plain Uint8Array. */
 export function parseBytes({
   bytes,
   valuesMax,
@@ -43,8 +43,8 @@ export function bufferOf(bytes: Uint8Array): Buffer {
 }
 
 /**
- * Parse a body (see `parseJsonObject`), on a thread if it is large. The bytes may be unusable afterwards, since they
- * are transferred to the thread if possible.
+ * Parse a body (see `parseJsonObject`), on a thread if it is large. Don't use the bytes afterwards, since they are
+ * transferred to the thread if possible.
  * @throws AppError 400
  */
 export async function parseJsonBody(
@@ -75,12 +75,12 @@ export function runParser<Value>(
   return threads.run<ParsedOrFault<Value>>(module, name, bytes, { signal, ...transferOf(bytes) });
 }
 
-/** Move the memory of bytes to a thread if they have it for themselves, as all but small buffers. */
+/** Transfer the memory of bytes to a thread if they own it, as all but small buffers do. */
 function transferOf(bytes: Buffer): { transfer?: ArrayBuffer[] } {
   return bytes.byteLength > Buffer.poolSize ? { transfer: [bytes.buffer as ArrayBuffer] } : {};
 }
 
-/** Return an outcome from a thread, moving the memory of `buffers` instead of copying it. */
+/** Return an outcome from a thread, transferring `buffers` instead of copying them. */
 export function movedFromThread<Value>(outcome: ParsedOrFault<Value>, buffers: (value: Value) => ArrayBuffer[]) {
   return 'value' in outcome ? transferResult(outcome, buffers(outcome.value)) : outcome;
 }

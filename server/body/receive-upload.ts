@@ -13,21 +13,21 @@ import { MultipartParser, type PartHandler, type PartHeaders } from './multipart
 
 const FIELDS_MAX = 64;
 const FIELD_BYTES_MAX = 1024 * 1024;
-/** Limit on the bytes of boundaries, part headers and fields around the file. */
+/** Maximum bytes of boundaries, part headers and fields around the file. */
 export const MULTIPART_OVERHEAD_BYTES_MAX = FIELD_BYTES_MAX + 64 * 1024;
 const WRITE_BUFFER_BYTES = 1024 * 1024;
 
 export interface Upload {
-  /** Values by field name. A repeated field has an array. */
+  /** Values by field name; an array for a repeated field. */
   readonly fields: Record<string, string | string[]>;
   readonly file: UploadedFile;
 }
 
 /**
- * Receive a `multipart/form-data` body. Exactly one file part, named `file`, is written under a generated name into
- * `directory` (created if it is missing, mode 0600 for the file). At most 64 fields of 1 MiB together are kept. The
- * caller removes the file. If this throws, nothing is left on disk.
- * @throws AppError 400, 413, 503 `uploads_unavailable` if the file cannot be written, or `client_gone`
+ * Receive a `multipart/form-data` body. Write the only file part, named `file`, under a generated name into `directory`
+ * (created if missing; mode 0600 for the file). Keep at most 64 fields of 1 MiB in total. The caller must remove the
+ * file. If this throws, nothing is left on disk.
+ * @throws AppError 400, 413, 503 `uploads_unavailable` if the file can't be written, or `client_gone`
  */
 export async function receiveUpload(
   req: IncomingMessage,
@@ -39,7 +39,7 @@ export async function receiveUpload(
   const sink = new UploadSink(options);
   try {
     await new Promise<void>((resolve, reject) => {
-      // pipeline() would destroy the request, and its socket, before it can be answered.
+      // pipeline() would destroy the request and its socket before a response can be sent.
       sink.on('finish', resolve).on('error', reject);
       req.on('error', (error) => reject(clientGone(error)));
       req.on('close', () => {
@@ -55,7 +55,7 @@ export async function receiveUpload(
   }
 }
 
-/** Remove the file of an upload, unless it was moved away. */
+/** Remove an upload's file, unless it was moved elsewhere. */
 export async function removeUpload(file: UploadedFile): Promise<void> {
   await rm(file.path, { force: true });
 }

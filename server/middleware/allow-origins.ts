@@ -1,7 +1,7 @@
 import cors from '@koa/cors';
 import type { RequestMiddleware } from '../request-state.ts';
 
-/** Response headers that pages of other origins may read, in addition to those that every page may read. */
+/** Response headers exposed to other origins, in addition to those that every page may read. */
 const EXPOSED = [
   'X-Request-Id',
   'Retry-After',
@@ -20,15 +20,15 @@ const EXPOSED = [
 ];
 
 /**
- * Let pages of these origins call the API from a browser (CORS). They send an API key or a token in `Authorization`;
- * cookies are never accepted from another origin. Requests of other origins get no CORS headers, so that browsers
- * refuse them.
+ * Let pages of these origins call the API from a browser (CORS). They must send an API key or token in `Authorization`;
+ * cookies from another origin are never accepted. Requests from other origins get no CORS headers, so that browsers
+ * block them.
  * @param origins `https://app.example.com`, or `*` for all
  */
 export function allowOrigins(origins: readonly string[]): RequestMiddleware {
   const allowed = new Set(origins);
   return cors({
-    // A falsy value makes the request continue without CORS headers, and refuses the method of a preflight.
+    // For a falsy value, a request continues without CORS headers, and a preflight fails.
     origin: ({ req }) => {
       const origin = req.headers.origin ?? '';
       return allowed.has('*') ? '*' : allowed.has(origin) ? origin : '';

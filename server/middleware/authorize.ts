@@ -35,7 +35,7 @@ export function isAccessPolicy(access: unknown): access is AccessPolicy {
 }
 
 /**
- * Check a request against the access policy of its route and store the caller; null if the policy needs none. Throws
+ * Check a request against its route's access policy, and store the caller (null if the policy needs none). Throws
  * AppError 401; 403 `scope_missing`, `invalid_cron_secret`, `csrf_token_invalid`, `cross_site_request`; 429
  * `too_many_failed_logins`.
  */
@@ -53,7 +53,7 @@ export function authorize(
   };
 }
 
-/** Resolve the credential of a request again. Return false if it is refused now, or gives other rights than before. */
+/** Resolve a request's credential again. Return false if it is now refused or its rights have changed. */
 async function hasSameRights({ req, state }: RequestContext, resolveCaller: ResolveCaller): Promise<boolean> {
   const { caller, session } = state;
   const { sessions } = resolveCaller;
@@ -70,8 +70,8 @@ async function hasSameRights({ req, state }: RequestContext, resolveCaller: Reso
 }
 
 /**
- * Delay the refusals of a route that checks a credential in its body, and its replies that count as attempts. Throws
- * AppError 429 `too_many_failed_logins`.
+ * Delay refusals, and replies that count as attempts, of a route that checks a credential in its body. Throws AppError
+ * 429 `too_many_failed_logins`.
  */
 export function brakeSignIns(failedLogins: FailedLogins): RequestMiddleware {
   return async (ctx, next) => {
@@ -98,7 +98,7 @@ const FAILED_LOGINS: ReadonlySet<string> = new Set([
   'reset_invalid',
 ]);
 
-/** Return true for the refusal of credentials that somebody may have guessed. */
+/** Return true for the refusal of credentials that may have been guessed. */
 function isFailedLogin(error: unknown): boolean {
   return error instanceof AppError && FAILED_LOGINS.has(error.code);
 }
@@ -108,7 +108,7 @@ export function hostOf(ip: string): string {
   return ip.includes('.') ? ip : ip.split(':').slice(0, 4).join(':');
 }
 
-/** List the sources of a refused request: its address and the id of its key. */
+/** List the sources of a refused request: its address and key id. */
 function sourcesOf({ req, state }: RequestContext): string[] {
   const address = hostOf(state.clientAddress);
   const [, keyId] = /^bearer +svc_([A-Za-z0-9]{1,16})_/i.exec(req.headers.authorization ?? '') ?? [];
@@ -129,7 +129,7 @@ async function callerOf(
   return caller;
 }
 
-/** Find the caller by the header `Authorization`, else by the cookie of a session. */
+/** Find the caller by the `Authorization` header, or else by the session cookie. */
 async function identify({ req, state }: RequestContext, resolveCaller: ResolveCaller): Promise<Caller> {
   const { authorization } = req.headers;
   const { sessions } = resolveCaller;
@@ -137,7 +137,7 @@ async function identify({ req, state }: RequestContext, resolveCaller: ResolveCa
     authorization === undefined && sessions !== undefined ? readCookie(state.cookies, SESSION_COOKIE) : null;
   if (session === null || sessions === undefined) return resolveCaller(authorization);
   refuseCrossSite(req);
-  // A page's own periodic requests do not keep the session alive.
+  // A page's periodic requests don't keep the session alive.
   const caller = await sessions.resolve(session, { isUse: req.headers['x-background'] === undefined });
   if (
     !SAFE_METHODS.has(req.method ?? '') &&
@@ -155,8 +155,8 @@ async function identify({ req, state }: RequestContext, resolveCaller: ResolveCa
 const SAFE_METHODS: ReadonlySet<string> = new Set(['GET', 'HEAD']);
 
 /**
- * Refuse a request with a session that a page of another origin made the browser send. `SameSite` and the CSRF token
- * also refuse such requests. This check is independent of both, in browsers that send `Sec-Fetch-Site`.
+ * Refuse a session request that a page of another origin triggered. `SameSite` and the CSRF token also prevent this. In
+ * browsers that send `Sec-Fetch-Site`, this check is independent of both.
  * @throws AppError `cross_site_request` (403)
  */
 export function refuseCrossSite(req: IncomingMessage): void {
@@ -166,7 +166,8 @@ export function refuseCrossSite(req: IncomingMessage): void {
 }
 
 /**
- * Refuse a wrong secret even beside a valid key. Refuse a key without `platform_admin` with 401 (contract 5.7, 7.3).
+ * Refuse a wrong secret even if the request has a valid key. Refuse a key without `platform_admin` with 401 (contract
+ * 5.7, 7.3).
  */
 async function authorizeCron(ctx: RequestContext, resolveCaller: ResolveCaller): Promise<Caller | null> {
   const presented = ctx.req.headers['x-cron-secret'];
@@ -183,7 +184,7 @@ async function authorizeCron(ctx: RequestContext, resolveCaller: ResolveCaller):
   });
 }
 
-/** Make a comparison with the configured secret that takes constant time, even for another length. */
+/** Create a constant-time comparison with the configured secret. The length doesn't matter either. */
 export function cronSecretCheck(secret: Secret | null): (presented: string) => boolean {
   if (secret === null) return () => false;
   const digest = (text: string) => createHash('sha256').update(text).digest();
@@ -194,9 +195,9 @@ export function cronSecretCheck(secret: Secret | null): (presented: string) => b
 const FORWARDING_HEADERS = ['forwarded', 'x-forwarded-for', 'x-forwarded-host', 'x-real-ip', 'via'];
 
 /**
- * Return true for a peer on this machine that sends its own request. Behind a proxy on this machine every peer is on
- * loopback, so a forwarded request is never local. Trust in proxies does not matter, because headers can be forged. A
- * foreign `Host` comes from a page in a browser on this machine, whose name was made to point here.
+ * Return true for a peer on this machine that sends its own request. Behind a proxy on this machine, every peer is on
+ * loopback, so a forwarded request is never local. This ignores which proxies are trusted, because headers can be
+ * forged. A foreign `Host` comes from a page in a local browser whose name was made to resolve to this machine.
  */
 function isLocalPeer(req: IncomingMessage): boolean {
   const address = req.socket.remoteAddress ?? '';
@@ -206,7 +207,7 @@ function isLocalPeer(req: IncomingMessage): boolean {
   );
 }
 
-/** Return true for a `Host` that is `localhost` or an address. No other site can have those. */
+/** Return true for a `Host` that is `localhost` or an IP address, which no other site can have. */
 function isOwnHost(host: string | undefined): boolean {
   if (host === undefined || !URL.canParse(`http://${host}`)) return false;
   const { hostname } = new URL(`http://${host}`);

@@ -3,9 +3,9 @@ import type { RequestMiddleware } from '../request-state.ts';
 import { hostOf } from './authorize.ts';
 
 /**
- * Close the connection after a response that did not wait for the body, since the rest would be read as the next
- * request. Each such response costs a connection and wastes the part of the body already sent. An organization, or an
- * address without one, that causes many of them gets further ones late.
+ * Close the connection after a response that didn't wait for the body, since the rest would be read as the next
+ * request. Each such response costs a connection and wastes the part of the body already sent. If an organization (or
+ * else an address) causes many of them, delay further ones.
  */
 export function closeUnread(brake: RefusalBrake): RequestMiddleware {
   return async (ctx, next) => {

@@ -12,22 +12,22 @@ export interface Idempotency {
   begin(request: { orgId: string; key: string; fingerprint: Buffer }): Promise<IdempotentStart>;
   /** Interval, in milliseconds, at which the lock of a request in progress is extended. */
   readonly extendEveryMs: number;
-  /** Extend the lock. Resolves to false if the request already counts as dead. */
+  /** Extend the lock. Resolve with false if the request already counts as dead. */
   extend(lock: IdempotencyLock): Promise<boolean>;
-  /** Keep a 2xx or 3xx response, encrypted if it has a secret. Otherwise release the key. */
+  /** Store a 2xx or 3xx response, encrypted if it contains a secret. For any other, release the key. */
   finish(lock: IdempotencyLock, response: { status: number; body: unknown; hasSecret: boolean }): Promise<void>;
   abandon(lock: IdempotencyLock): Promise<void>;
-  /** Return true if a kept response shows a document that the caller may not read now. */
+  /** Return true if a stored response shows a document that the caller can no longer read. */
   showsHidden(caller: Caller, body: unknown): Promise<boolean>;
 }
 
-/** Status of a kept response that was replaced because a document in it was deleted. */
+/** Status of a stored response that was replaced because a document in it was deleted. */
 const FORGOTTEN = 410;
 
 /**
  * Run the handler once for an `Idempotency-Key`. A repeated request gets the first response and `Idempotency-Replayed:
- * true`. A failed request releases its key, unless PostgreSQL failed in the middle of the work, which may be done. Then
- * the key stays locked until its lock ends, so that a client that retries at once does not repeat the work.
+ * true`. A failed request releases its key, unless PostgreSQL failed in the middle of the work, which may then be done.
+ * In that case the key stays locked until the lock expires, so that an immediate retry doesn't repeat the work.
  */
 export function idempotency(store: Idempotency, logger: Logger): RequestMiddleware {
   return async (ctx, next) => {
@@ -61,7 +61,7 @@ export function idempotency(store: Idempotency, logger: Logger): RequestMiddlewa
   };
 }
 
-/** Make the error in place of a response that was forgotten, in the error shape of the route. */
+/** Create the error in place of a forgotten response, in the error shape of the route. */
 function forgotten(body: unknown): AppError {
   const { detail } = body as { detail: string };
   return new AppError({ code: 'response_forgotten', status: FORGOTTEN, message: detail });
@@ -80,7 +80,7 @@ function keepExtending(store: Idempotency, lock: IdempotencyLock, logger: Logger
   return () => clearInterval(timer);
 }
 
-/** Store the response. This never fails: the work is done, and an error now would make the client repeat it. */
+/** Store the response. Never fail: the work is done, and an error now would make the client repeat it. */
 async function keepReply(store: Idempotency, lock: IdempotencyLock, state: RequestState, logger: Logger) {
   try {
     const hasSecret = state.route?.repliesSecret ?? false;

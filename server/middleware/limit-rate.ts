@@ -3,7 +3,7 @@ import type { RequestMiddleware } from '../request-state.ts';
 import type { Route } from '../route.ts';
 
 /**
- * Count one request of the caller's organization on the axis of the route, and report the rate in the headers. Throws
+ * Count one request of the caller's organization on the route's axis, and report the rate in the headers. Throws
  * AppError `rate_limited` (429).
  */
 export function limitRate(axisOf: NonNullable<Route['axis']>, rates: RateLimiter): RequestMiddleware {

@@ -6,8 +6,7 @@ import type { RequestMiddleware } from '../request-state.ts';
 const MEDIA_TYPE = 'application/x-www-form-urlencoded';
 
 /**
- * Read the form of a request into an object of texts. Throws AppError 400 for a field that is repeated, 413, 415,
- * `client_gone`.
+ * Read a request's form into an object of strings. Throws AppError 400 for a repeated field, 413, 415, `client_gone`.
  */
 export function readForm(limitBytes: number): RequestMiddleware {
   const read = jsonBodyReader({ limitBytes, allowsEmpty: true, types: ['urlencoded'] });
@@ -20,7 +19,7 @@ export function readForm(limitBytes: number): RequestMiddleware {
   };
 }
 
-/** @throws AppError `invalid_request` (400) for a field that is repeated */
+/** @throws AppError `invalid_request` (400) for a repeated field */
 function parseForm(text: string): Record<string, string> {
   const fields = new URLSearchParams(text);
   const form: Record<string, string> = Object.create(null);

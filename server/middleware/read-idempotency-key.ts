@@ -8,7 +8,7 @@ const KEY_CHARS_MAX = 255;
 
 /**
  * Read the `Idempotency-Key` of a request and compute the fingerprint of the request as sent: before a schema fills in
- * defaults, and before a parser consumes the bytes. Throws AppError 400 for a key of a wrong length.
+ * defaults, and before a parser consumes the bytes. Throws AppError 400 for a key with an invalid length.
  */
 export function readIdempotencyKey(route: Route): RequestMiddleware {
   return async (ctx, next) => {
@@ -34,7 +34,7 @@ async function fingerprintOf(route: Route, { params, query, body, file }: Reques
   return fingerprintRequest(route.operationId, parameters, canonicalJson(sent), upload);
 }
 
-/** Hash outside the event loop, because unparsed bodies are large. */
+/** Hash off the event loop, because unparsed bodies are large. */
 async function digestOf(bytes: Buffer): Promise<{ sha256: string }> {
   const digest = await webcrypto.subtle.digest('SHA-256', bytes);
   return { sha256: Buffer.from(digest).toString('hex') };

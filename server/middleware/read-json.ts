@@ -8,10 +8,10 @@ import type { RequestMiddleware } from '../request-state.ts';
 import { acceptsNoBody, type Route } from '../route.ts';
 
 /**
- * Check the announced type and size of a body, then read it. A small body is parsed. That of a route with its own
- * parser, and a large one, stays as bytes until `validate-body` parses it on a thread. Throws AppError 400, 413, 415,
- * 503, `client_gone`.
- * @param limitBytes limit of the route's bodies
+ * Check the announced type and size of a body, then read it. Parse a small body. A large body, or one of a route with
+ * its own parser, stays unparsed until `validate-body` parses it on a thread. Throws AppError 400, 413, 415, 503,
+ * `client_gone`.
+ * @param limitBytes maximum size of the route's bodies
  */
 export function readJson(route: Route, limitBytes: number): RequestMiddleware {
   const allowsEmpty = acceptsNoBody(route);
@@ -32,7 +32,7 @@ export function readJson(route: Route, limitBytes: number): RequestMiddleware {
   };
 }
 
-/** Name the field of a route that holds too many values, if that is the error. */
+/** If a body has too many values, name the route's field for them in the error. */
 export function nameValues({ tooManyValues }: Pick<Route, 'tooManyValues'>, error: unknown): unknown {
   if (tooManyValues === undefined || !(error instanceof AppError) || error.code !== TOO_MANY_VALUES) return error;
   const { param, message } = tooManyValues;

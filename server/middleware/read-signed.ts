@@ -6,7 +6,7 @@ import type { RequestMiddleware } from '../request-state.ts';
 /**
  * Read a body whose bytes are signed, without parsing it. Throws AppError 400 for an empty body, 413, 415,
  * `client_gone`.
- * @param limitBytes limit of the body
+ * @param limitBytes maximum size of the body
  * @param checkHeaders refuses an unsigned request, whatever its body
  */
 export function readSigned(

@@ -8,7 +8,7 @@ import type { RequestMiddleware } from '../request-state.ts';
 import { acceptsNoBody, type Route } from '../route.ts';
 import { parsedIfSmall } from './read-json.ts';
 
-/** Limit of JSON on an upload route. It is held in memory. */
+/** Maximum size of JSON on an upload route, which is held in memory. */
 const JSON_UPLOAD_BYTES_MAX = 64 * 1024 * 1024;
 
 /**

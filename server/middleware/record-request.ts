@@ -8,14 +8,14 @@ import { shownPath } from '../shown-path.ts';
 
 export type RequestMetrics = Pick<Metrics, 'httpRequests' | 'httpSeconds' | 'httpInFlight'>;
 
-/** Labels of all requests that match no route. Their methods and paths are not labels, since clients choose them. */
+/** Labels of all requests without a route. Their methods and paths aren't labels, because clients choose them. */
 const UNMATCHED = { operation: 'unmatched', method: '', route: '' };
 
-/** Count a request and write it to the access log once its response is closed, finished or cut off. */
+/** Count a request and write it to the access log once its response is finished or cut off. */
 export function recordRequest(metrics: RequestMetrics, logger: Logger): RequestMiddleware {
   return (ctx, next) => {
     metrics.httpInFlight.inc();
-    // The event belongs to the connection, so name the request that it ends here.
+    // The event belongs to the connection, so remember the request here.
     const work = currentWork();
     const record = () => {
       const { state } = ctx;
@@ -37,7 +37,7 @@ function labelsOf(route: Route | null) {
   return { operation: route.operationId, method: route.method, route: route.path };
 }
 
-/** End the span of a request. Its name is the route, since a path may hold names of buckets and documents. */
+/** End the span of a request. Name it by the route, since the path may contain names of buckets and documents. */
 function endSpan({ span, route: matched }: RequestState, status: number): void {
   if (span === null) return;
   const { method, route, operation } = labelsOf(matched);
@@ -51,12 +51,12 @@ function endSpan({ span, route: matched }: RequestState, status: number): void {
   span.end(status >= 500 ? String(status) : null);
 }
 
-/** Return the status to record: 499, as in nginx, for a client that did not wait for its response. */
+/** Return the status to record: 499, as in nginx, if the client didn't wait for the response. */
 function statusOf(state: RequestState, res: ServerResponse): number {
   return state.clientIsGone ? 499 : res.statusCode;
 }
 
-/** Log refused requests at `info` and others at `debug`, without the query string, which may hold secrets. */
+/** Log refused requests at `info` and others at `debug`, without the query string, which may contain secrets. */
 function logAccess(ctx: RequestContext, logger: Logger): void {
   const { state } = ctx;
   const status = statusOf(state, ctx.res);
@@ -75,7 +75,7 @@ function logAccess(ctx: RequestContext, logger: Logger): void {
   logger[level](line, 'request');
 }
 
-/** Return the path without secrets: the pattern of a route that has one, and long parts of a path without a route. */
+/** Return the path without secrets: use the pattern of a route with a secret, and shorten a path without a route. */
 function loggedPath(route: Route | null, path: string): string {
   if (route === null) return shownPath(path);
   return route.path.includes(':secret') ? route.path : path;

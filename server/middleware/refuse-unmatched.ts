@@ -2,10 +2,10 @@ import { AppError } from '../../src/platform/errors.ts';
 import type { RequestMiddleware } from '../request-state.ts';
 import { shownPath } from '../shown-path.ts';
 
-/** Paths of pages with a slash too many, as people type them. */
+/** Paths of pages with a superfluous trailing slash, as people type them. */
 const PAGES_WITH_SLASH: ReadonlySet<string> = new Set(['/console/', '/docs/', '/help/']);
 
-/** Routes of OpenAI that are not served, and that clients choose by default, with what a client can use instead. */
+/** OpenAI routes that clients use by default but this service lacks, with the alternative. */
 const SERVED_INSTEAD: Readonly<Record<string, string>> = {
   '/v1/completions': '/v1/chat/completions',
   '/v1/responses': '/v1/chat/completions',
@@ -13,7 +13,7 @@ const SERVED_INSTEAD: Readonly<Record<string, string>> = {
 
 /**
  * Refuse a request that no route matched: 404 for an unknown path, 405 with `Allow` for another method of a known one.
- * Redirect a person who typed a slash behind the path of a page.
+ * Redirect a person who typed a slash after a page's path.
  */
 export function refuseUnmatched(): RequestMiddleware {
   return (ctx) => {

@@ -31,8 +31,8 @@ function writeError(ctx: RequestContext, thrown: unknown, logger: Logger): void 
 
 /**
  * Map a thrown value to the error for the client. An unknown error is an internal fault: the client sees only the
- * request id under which it is logged. After the client has left, or the deadline of the drain has passed, errors come
- * from aborted handlers and are not faults.
+ * request id under which it is logged. After the client has disconnected or the drain deadline has passed, errors come
+ * from aborted handlers and aren't faults.
  */
 function appErrorOf(thrown: unknown, state: RequestState): AppError {
   if (state.clientIsGone) return clientGone(thrown);
@@ -47,7 +47,7 @@ function appErrorOf(thrown: unknown, state: RequestState): AppError {
   });
 }
 
-/** Create the error 503 of a process that is stopping and has aborted the request. */
+/** Create the error 503 for a request aborted by a stopping process. */
 function shuttingDown(cause: unknown): AppError {
   return new AppError({
     code: 'shutting_down',

@@ -1,7 +1,7 @@
 import type { BodyMemory } from '../body/body-memory.ts';
 import type { RequestMiddleware } from '../request-state.ts';
 
-/** Reserve the memory of a body while it arrives, and until the handler has finished with it. */
+/** Reserve a body's memory while it arrives, until the handler has finished with it. */
 export function reserveMemory(memory: BodyMemory): RequestMiddleware {
   return async (ctx, next) => {
     const { caller } = ctx.state;

@@ -2,7 +2,7 @@ import type { FairGate, Place } from '../../src/platform/fair-gate.ts';
 import { currentWork, runFor } from '../../src/platform/work-context.ts';
 import type { RequestMiddleware } from '../request-state.ts';
 
-/** Make a request wait for a place in its organization's share of the server's capacity. */
+/** Make a request wait for a place in its organization's share of the capacity. */
 export function shareCapacity(gate: FairGate): RequestMiddleware {
   return (ctx, next) => {
     const { caller } = ctx.state;

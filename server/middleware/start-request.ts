@@ -7,10 +7,10 @@ import type { TrustedProxies } from '../trusted-proxies.ts';
 
 /**
  * Create the id and the state of a request, with the headers of every response. All work of the request logs its id and
- * continues its trace, which may have begun at the client (header `traceparent`).
- * @param drain aborted when the deadline of the drain has passed; it aborts the requests in progress
- * @param proxies tell the address of the client behind them
- * @param originOf returns the address of this service, as its clients know it
+ * continues its trace, which may have started at the client (header `traceparent`).
+ * @param drain signal that aborts running requests when the drain deadline has passed
+ * @param proxies proxies trusted to supply the client's address
+ * @param originOf returns the address of this service as seen by clients
  */
 export function startRequest(
   drain: AbortSignal | undefined,

@@ -8,8 +8,7 @@ import { validate } from '../validate.ts';
 import { nameValues } from './read-json.ts';
 
 /**
- * Replace the body as sent by the output of the route's schema, or of the route's own parser. An unparsed body is
- * parsed on a thread.
+ * Replace the raw body by the output of the route's schema or of its own parser. Parse an unparsed body on a thread.
  */
 export function validateBody(route: Route, threads: Threads): RequestMiddleware {
   const { body: schema, parse } = route;

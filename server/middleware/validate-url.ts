@@ -8,7 +8,7 @@ export function validateUrl({ params, query }: Route): RequestMiddleware {
   if (params === undefined && query === undefined) return (_ctx, next) => next();
   return (ctx, next) => {
     const url = ctx.req.url ?? '';
-    // PostgreSQL accepts no NUL in a text, and no name in this API contains one.
+    // PostgreSQL text can't contain NUL, and no name in this API does.
     if (url.includes('%00')) throw invalidRequest('the URL must not contain NUL');
     if (params !== undefined) ctx.state.params = validate(params, ctx.params);
     if (query !== undefined) ctx.state.query = validate(query, parseQuery(url));

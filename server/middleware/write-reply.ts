@@ -6,7 +6,7 @@ import { isSliced, slicedBody } from '../sliced-body.ts';
 
 /**
  * Write the reply to Koa's response after all later middleware has run.
- * @throws AppError `server_busy` (503) if the organization has too many large replies that it does not read
+ * @throws AppError `server_busy` (503) if the organization has too many large unread replies
  */
 export function writeReply(memory: ReplyMemory): RequestMiddleware {
   return async (ctx, next) => {
@@ -46,7 +46,7 @@ function write(ctx: RequestContext, reply: RouteReply, memory: ReplyMemory): voi
   ctx.set(headers ?? {});
   ctx.status = status ?? 200;
   ctx.set('Content-Type', isJson ? 'application/json; charset=utf-8' : (type ?? 'application/octet-stream'));
-  // Also without `finish`, if the client closes the connection.
+  // This also covers a closed connection, which emits no `finish`.
   if (freeBody) ctx.res.once('close', freeBody);
   if (isShared && Buffer.isBuffer(body) && isSliced(body)) {
     ctx.body = slicedBody(body);
@@ -56,7 +56,7 @@ function write(ctx: RequestContext, reply: RouteReply, memory: ReplyMemory): voi
   ctx.body = body;
 }
 
-/** Return the bytes that a body takes in memory. A printed body has a Buffer of up to twice its length. */
+/** Return the memory that a body takes. A printed body has a Buffer of up to twice its length. */
 function memoryOf(body: string | Buffer): number {
   return Buffer.isBuffer(body) ? body.buffer.byteLength : Buffer.byteLength(body);
 }

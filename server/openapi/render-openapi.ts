@@ -6,7 +6,7 @@ import { allowNulls, type JsonObject, refuseOthers, SchemaComponents } from './s
 /**
  * Render OpenAPI 3.1 from the routes themselves, so that the document matches the validation.
  *
- * @param descriptions descriptions by operation id; by default an operation says which right it needs
+ * @param descriptions descriptions by operation id; by default, the required right
  */
 export function renderOpenApi(
   routes: readonly Route[],
@@ -68,7 +68,7 @@ function operationOf(
   };
 }
 
-/** Name the group of a route for readers: the resource at the beginning of its path. */
+/** Name the group of a route: the resource at the beginning of its path. */
 function tagOf(path: string): string {
   return /^\/v\d+\/([a-z_]+)/.exec(path)?.[1] ?? 'service';
 }
@@ -131,7 +131,7 @@ function parametersOf(
   }));
 }
 
-/** Add to the schema of a parameter that no URL may contain NUL, unless it has a stricter pattern. */
+/** Exclude NUL in the schema of a URL parameter, unless it has a stricter pattern. */
 function withoutNul(schema: JsonObject): JsonObject {
   const isFree = schema['type'] === 'string' && !['pattern', 'format', 'enum'].some((key) => key in schema);
   return isFree ? { ...schema, pattern: '^[^\\u0000]*$' } : schema;
@@ -151,8 +151,8 @@ function requestBodyOf(route: Route, body: z.ZodType, components: SchemaComponen
 }
 
 /**
- * Derive the multipart form of an upload: the part `file` in place of the fields that only JSON needs.
- * @param isOnlyForm true if there is no JSON, so that all fields are of the form
+ * Derive the multipart form of an upload: the part `file` replaces the fields that only JSON needs.
+ * @param isOnlyForm true without a JSON variant, so that all fields belong to the form
  */
 function formOf(json: JsonObject, isOnlyForm = false): JsonObject {
   const { required = [], oneOf = [], properties = {}, dependentRequired } = json as Partial<Record<string, unknown[]>>;

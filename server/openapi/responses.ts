@@ -134,7 +134,7 @@ function headersOf(names: readonly string[]): JsonObject {
   return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
 }
 
-/** Render the responses of a route: those that it declares, and the refusals of the route and its middleware. */
+/** Render a route's responses: the declared ones, and the refusals of the route and its middleware. */
 export function renderResponses(route: Route, components: SchemaComponents): JsonObject {
   const { prefix } = ERRORS[route.errors];
   const fixed = Object.entries(route.headers ?? {}).map(([name, value]) => [name, { schema: { const: value } }]);
@@ -165,13 +165,13 @@ export function renderResponses(route: Route, components: SchemaComponents): Jso
   return { ...Object.fromEntries(refusals), ...Object.fromEntries(declared) };
 }
 
-/** List the statuses that can refuse a request of a route: by its steps before the handler, and by the handler. */
+/** List the statuses with which a route can refuse a request, in the handler or in earlier steps. */
 function refusalsOf(route: Route): number[] {
   const { access } = route;
   const hasCaller = access !== 'public' && access !== 'signature';
   return [
     ...[400, 431, 500, 503],
-    // Many refused credentials of an address or a key delay its further ones.
+    // After many refused credentials, an address or key gets 429.
     ...(hasCaller ? [401, 429] : []),
     // A session is refused without its CSRF token.
     ...(hasCaller ? [403] : []),

@@ -2,17 +2,17 @@ import { z } from 'zod';
 
 export type JsonObject = Record<string, unknown>;
 
-/** Formats whose regular expression in zod is not portable. Validators know them by name. */
+/** Formats whose zod regular expression isn't portable. Validators know them by name. */
 const NAMED_FORMATS: ReadonlySet<unknown> = new Set(['date-time', 'date']);
 
 /**
- * Collects `components.schemas`. It renders zod schemas as JSON Schema whose named parts are references into the
+ * Collects `components.schemas`. It renders zod schemas as JSON Schema, with named parts as references into the
  * components.
  */
 export class SchemaComponents {
   readonly #schemas = new Map<string, JsonObject>();
 
-  /** Render a schema. Parts that JSON Schema cannot express (the output of a transform, a Buffer) accept anything. */
+  /** Render a schema. Parts that JSON Schema can't express (the output of a transform, a Buffer) accept anything. */
   render(schema: z.ZodType, io: 'input' | 'output'): JsonObject {
     const rendered = z.toJSONSchema(schema, {
       io,
@@ -54,8 +54,8 @@ export class SchemaComponents {
 }
 
 /**
- * Copy the schema of a request body so that its optional fields may be null. If one of several fields is required,
- * these fields stay as they are, since null counts as absent.
+ * Copy a request body's schema, allowing null for its optional fields. If one of several fields is required, leave
+ * these fields unchanged, since null counts as absent.
  */
 export function allowNulls(schema: JsonObject): JsonObject {
   const { properties, required = [], anyOf = [], oneOf = [] } = schema as Readonly<Record<string, unknown[]>>;
@@ -69,7 +69,7 @@ export function allowNulls(schema: JsonObject): JsonObject {
   return { ...schema, properties: Object.fromEntries(changed) };
 }
 
-/** Copy the schema of a request body whose unknown fields are refused, also in the objects inside it. */
+/** Copy a request body's schema so that it refuses unknown fields, including in nested objects. */
 export function refuseOthers(schema: JsonObject): JsonObject {
   const { properties, anyOf } = schema as { properties?: Record<string, JsonObject>; anyOf?: JsonObject[] };
   if (properties === undefined) {
@@ -96,7 +96,7 @@ function takesNull({ type, anyOf, oneOf, ...others }: JsonObject): boolean {
   return isAnything || [type].flat().includes('null');
 }
 
-/** Copy a rendered schema with its references to `$defs` turned into references to the components. */
+/** Copy a rendered schema, converting references to `$defs` into references to the components. */
 function pointToComponents(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(pointToComponents);
   if (typeof value !== 'object' || value === null) return value;

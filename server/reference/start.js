@@ -1,4 +1,4 @@
-// Script of the page /docs, which runs in browsers: it shows /openapi.json with Swagger UI, from this origin alone.
+// Browser script of the page /docs. It shows /openapi.json with Swagger UI, from this origin only.
 
 /** CSRF token of the session of this browser; null until a request needs it, and without a session. */
 let csrfToken = null;
@@ -15,13 +15,13 @@ window.SwaggerUIBundle({
   docExpansion: 'none',
   filter: true,
   tryItOutEnabled: true,
-  // Nothing is sent to any other origin.
+  // Don't send anything to another origin.
   validatorUrl: null,
   persistAuthorization: false,
   async requestInterceptor(request) {
     const isRead = request.method === undefined || request.method === 'GET';
     if (isRead || request.headers?.Authorization) return request;
-    // Without a key the request acts for the session of the console, if there is one.
+    // Without a key, the request uses the console's session, if there is one.
     if (csrfToken === null) await readCsrfToken();
     if (csrfToken !== null) request.headers['X-CSRF-Token'] = csrfToken;
     return request;

@@ -22,7 +22,7 @@ const token = z.string().min(1).max(200);
 
 type SignInAccess = Pick<Access, 'sessions' | 'accounts' | 'passkeys' | 'invitations' | 'oidcSignIn'>;
 
-/** Make the routes by which a person without a session gets one by a passkey, an invitation or a reset link. */
+/** Create the routes by which a person without a session gets one by a passkey, an invitation or a reset link. */
 export function accountSignInRoutes(sql: Sql, access: SignInAccess): Route[] {
   const { sessions, accounts, passkeys, invitations } = access;
   const common = { method: 'POST', access: 'public', signsIn: true, errors: 'detail' } as const;
@@ -108,7 +108,7 @@ export function accountSignInRoutes(sql: Sql, access: SignInAccess): Route[] {
   ];
 }
 
-/** Make the route that tells the sign-in page what to offer. */
+/** Create the route that tells the sign-in page which methods to offer. */
 function methodsRoute({ accounts, passkeys, oidcSignIn }: SignInAccess): Route {
   return defineRoute({
     method: 'GET',

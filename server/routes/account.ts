@@ -15,13 +15,13 @@ import { defineRoute, type Route } from '../route.ts';
 import { isSecureOrigin, SessionView, sessionReply } from './sessions.ts';
 
 const PATH = '/v1/me/account';
-/** Cookie of a passkey that a browser is about to add. */
+/** Cookie of a browser that is adding a passkey. */
 const COOKIE = 'new_passkey';
 
 export const newPassword = z.string().min(1).max(PASSWORD_CHARS_MAX).describe('at least 10 characters');
-/** Answer of a device, in the JSON form of Web Authentication Level 3. It is verified by its signature. */
+/** Response of a device, in the JSON form of Web Authentication Level 3. It is verified by its signature. */
 export const deviceAnswer = z.looseObject({ id: z.string().min(1).max(2_000), type: z.literal('public-key') });
-/** Question to a device, in the same form. */
+/** Challenge for a device, in the same form. */
 export const deviceQuestion = z.looseObject({ challenge: z.string() });
 
 const AccountView = z
@@ -47,8 +47,8 @@ type AccountAccess = Pick<Access, 'sessions' | 'accounts' | 'passkeys'>;
 type Own = { readonly caller: Caller; readonly session: Secret | null };
 
 /**
- * Return the account of the person of a session that began with a password or a passkey. A session of a token does not
- * manage the account, since an administrator can make a token of a user.
+ * Return the account of a session that began with a password or passkey. A session of a token can't manage the account,
+ * because an administrator can create a user's token.
  *
  * @throws AppError `session_required`, `account_missing` (403)
  */
@@ -58,7 +58,7 @@ async function accountOf({ sessions, accounts }: AccountAccess, { caller, sessio
   return accounts.of(caller);
 }
 
-/** Make the routes by which a person manages their own account. Each needs the session of a browser. */
+/** Create the routes by which a person manages their own account. Each needs the session of a browser. */
 export function accountRoutes(sql: Sql, access: AccountAccess): Route[] {
   const { sessions, accounts, passkeys } = access;
   const ownAccount = (context: Own) => accountOf(access, context);
@@ -142,7 +142,7 @@ export function accountRoutes(sql: Sql, access: AccountAccess): Route[] {
   ];
 }
 
-/** Make the routes by which a person adds and deletes passkeys. */
+/** Create the routes by which a person adds and deletes passkeys. */
 function passkeyRoutes(access: AccountAccess): Route[] {
   const { passkeys } = access;
   const ownAccount = (context: Own) => accountOf(access, context);

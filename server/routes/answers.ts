@@ -14,7 +14,7 @@ import { defineRoute, type Route } from '../route.ts';
 import { EMBEDDING_REFUSALS } from './embeddings.ts';
 
 const RATINGS_MAX = 1_000;
-/** History of a conversation is longer than the bodies of other questions. */
+/** Maximum body size. The history of a conversation is longer than the bodies of other questions. */
 const BODY_BYTES_MAX = 16 * SMALL_BODY_BYTES_MAX;
 
 const AnswerParams = z.object({ answer: z.string().min(1).max(200) });
@@ -23,7 +23,7 @@ const RatingsQuery = z.object({
   limit: textInteger(z.int().min(1).max(RATINGS_MAX).default(50)),
 });
 
-/** A failure of the model after the search shows the passages that were found. */
+/** Answer after a failure of the model: the passages found. */
 const FailedAnswer = Answer.pick({
   id: true,
   searched: true,
@@ -35,7 +35,7 @@ const FailedAnswer = Answer.pick({
   .partial()
   .extend({ detail: z.string() });
 
-/** Make the routes of answers with their sources. */
+/** Create the routes of answers with their sources. */
 export function answerRoutes(context: AnswerContext, log: Pick<SearchLog, 'rated'>): Route[] {
   return [
     defineRoute({
@@ -50,7 +50,7 @@ export function answerRoutes(context: AnswerContext, log: Pick<SearchLog, 'rated
       reads: 'json',
       bodyLimitBytes: BODY_BYTES_MAX,
       axis: () => 'answers',
-      // It mostly waits for the chat model, on which organizations take turns.
+      // It mostly waits for the chat model, where organizations take turns.
       capacity: 'none',
       body: AnswerRequest,
       responses: {
@@ -132,7 +132,7 @@ export function answerRoutes(context: AnswerContext, log: Pick<SearchLog, 'rated
   ];
 }
 
-/** Wait for the first event, so that a refusal before it is the reply. */
+/** Wait for the first event, so that an earlier refusal becomes the reply. */
 async function begun(events: AsyncGenerator<AnswerEvent, void>): Promise<AsyncIterable<AnswerEvent>> {
   const first = await events.next();
   return (async function* () {

@@ -9,7 +9,7 @@ import { defineRoute, type Route } from '../route.ts';
 
 const params = z.object({ assistant: z.string().min(1).max(200).describe('id or name') });
 
-/** Make the routes of assistants: named ways to answer questions. */
+/** Create the routes of assistants: named ways to answer questions. */
 export function assistantRoutes(sql: Sql): Route[] {
   return [
     defineRoute({

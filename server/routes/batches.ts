@@ -8,7 +8,7 @@ import { defineRoute, type Route } from '../route.ts';
 
 const BatchParams = z.object({ batch_id: z.string().min(1).max(128) });
 
-/** Make the routes of batches, in the shape of OpenAI's API. */
+/** Create the routes of batches, in the shape of OpenAI's API. */
 export function batchRoutes(context: BatchContext): Route[] {
   const { sql } = context;
   return [

@@ -29,7 +29,7 @@ import { defineRoute, type Route } from '../route.ts';
 const BucketParams = z.object({ bucket: z.string().min(1).describe('id or name') });
 
 /**
- * Make the routes of buckets and their collections.
+ * Create the routes of buckets and their collections.
  * @param purge starts to remove marked data and continues after the reply
  */
 export function bucketRoutes(

@@ -12,7 +12,7 @@ import { defineRoute, type Route } from '../route.ts';
 const Body = z.object({ model: z.string().min(1).max(200).describe('id of a model without a map') });
 const List = z.object({ object: z.literal('list'), data: z.array(CalibrationView) });
 
-/** Make the routes by which operators calibrate models and follow the progress. */
+/** Create the routes by which operators calibrate models and follow the progress. */
 export function calibrationRoutes(requests: CalibrationRequests): Route[] {
   const common = { path: '/v1/projections/calibrations', access: 'platform_admin', errors: 'embedding' } as const;
   return [

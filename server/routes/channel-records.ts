@@ -15,7 +15,7 @@ import { defineRoute, type Route } from '../route.ts';
 
 const query = PageQuery.extend({ config: z.string().optional().describe('only of this configuration') });
 
-/** Make the routes of an organization's channel records. */
+/** Create the routes of an organization's channel records. */
 export function channelRecordRoutes(sql: Sql): Route[] {
   const common = { method: 'GET', access: 'channels:manage', errors: 'detail', reads: 'none', query } as const;
   return [

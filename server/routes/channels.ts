@@ -23,9 +23,9 @@ import { defineRoute, type Route, type RouteContext } from '../route.ts';
 /** Size of a delivery with 100,000 characters, each escaped in JSON as a surrogate pair, and its other fields. */
 const DELIVERY_BYTES_MAX = 1_300_000;
 
-/** Make the routes of messaging channels (contract 4.10 to 4.12). */
+/** Create the routes of messaging channels (contract 4.10 to 4.12). */
 export function channelRoutes(channels: Channels, threads: Threads): Route[] {
-  // The signature is computed over the bytes, so the parser gets a copy, which it may take to a thread.
+  // The signature is verified over the bytes, so the parser gets a copy, which it may transfer to a thread.
   const parse: VerifierContext['parseJson'] = (bytes, signal) => parseJsonBody(threads, Buffer.from(bytes), signal);
   const answer = channels.webhook(parse);
   const delivery = {
@@ -80,7 +80,7 @@ export function channelRoutes(channels: Channels, threads: Threads): Route[] {
   ];
 }
 
-/** Make the routes of platforms that send deliveries in a form of their own. */
+/** Create the routes of platforms with their own delivery format. */
 function platformRoutes(channels: Channels, parse: VerifierContext['parseJson']): Route[] {
   const answer = channels.webhookOfPlatform(parse);
   const common = {

@@ -17,7 +17,7 @@ import { EMBEDDING_REFUSALS } from './embeddings.ts';
 
 const BODY_BYTES_MAX = 64 * SMALL_BODY_BYTES_MAX;
 
-/** Make the route by which clients of OpenAI's chat API talk to a bucket or an assistant. */
+/** Create the route by which clients of OpenAI's chat API talk to a bucket or an assistant. */
 export function chatCompletionRoutes(context: AnswerContext): Route[] {
   return [
     defineRoute({
@@ -32,7 +32,7 @@ export function chatCompletionRoutes(context: AnswerContext): Route[] {
       reads: 'json',
       bodyLimitBytes: BODY_BYTES_MAX,
       axis: () => 'answers',
-      // It mostly waits for the chat model, on which organizations take turns.
+      // It mostly waits for the chat model, where organizations take turns.
       capacity: 'none',
       body: ChatCompletionRequest,
       responses: {
@@ -64,7 +64,7 @@ interface Begun {
   readonly rest: AsyncGenerator<AnswerEvent, void>;
 }
 
-/** Wait for the first words, so that a failure of the model before them is the reply. */
+/** Wait for the first words, so that an earlier failure of the model becomes the reply. */
 async function begun(events: AsyncGenerator<AnswerEvent, void>): Promise<Begun> {
   const start = await events.next();
   const first = await events.next();
@@ -89,7 +89,7 @@ async function* render({ start, first, rest }: Begun, request: ChatCompletionReq
   }
 }
 
-/** Name an unknown bucket or assistant as the model that it is to the client. */
+/** Report an unknown bucket or assistant as an unknown model, as the client sees it. */
 function inOpenAiTerms(error: unknown, model: string): unknown {
   if (error instanceof AnswerFailure) return error.cause;
   const isUnknown = error instanceof AppError && ['bucket_not_found', 'assistant_not_found'].includes(error.code);

@@ -4,7 +4,7 @@ import { PAGE_HEADERS } from '../page-headers.ts';
 import { defineRoute, type Route, type RouteReply } from '../route.ts';
 import { BUILT_PAGES, notBuilt, StaticFolder } from '../static-files.ts';
 
-/** Make the routes of the web console. Its pages hold no data: they ask the API, with the session of the browser. */
+/** Create the routes of the web console. Its pages contain no data: they call the API with the browser's session. */
 export function consoleRoutes(directory: string = BUILT_PAGES): Route[] {
   const pages = new StaticFolder(directory);
   const assets = new StaticFolder(`${directory}assets/`);

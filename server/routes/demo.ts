@@ -14,7 +14,7 @@ const DemoView = z
   })
   .meta({ id: 'Demo' });
 
-/** Make the routes that load and remove the sample documents. @param purge starts to remove marked data */
+/** Create the routes that load and remove the sample documents. @param purge starts to remove marked data */
 export function demoRoutes(context: UploadContext, purge: () => void): Route[] {
   const common = { path: '/v1/demo', access: 'buckets:manage', errors: 'detail', reads: 'none' } as const;
   return [

@@ -20,7 +20,7 @@ const query = z.object({
   chunk: textInteger(z.int().min(0).max(10_000_000).default(0)).catch(0).describe('chunk to show'),
 });
 
-/** Make the route of the page that shows a document. Every search result has its address. */
+/** Create the route of the page that shows a document. Every search result has its address. */
 export function documentPageRoutes(
   context: ReadingContext,
   { keyRing, queryShares }: { readonly keyRing: Pick<KeyRing, 'linkSigning'>; readonly queryShares: FairGate },

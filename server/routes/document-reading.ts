@@ -23,7 +23,7 @@ const OpenedQuery = z.object({
   search: z.string().min(1).max(100).optional().describe('search_id of the search whose results led to the document'),
 });
 
-/** Make the routes that read a document by its id alone, as the console addresses its page. */
+/** Create the routes that read a document by id alone, as the console's pages do. */
 export function documentReadingRoutes(
   context: ReadingContext,
   {

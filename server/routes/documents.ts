@@ -15,13 +15,13 @@ import { parseUploadBody } from './parse-upload-body.ts';
 const BucketParams = z.object({ bucket: z.string().min(1).describe('id or name') });
 const DocumentParams = BucketParams.extend({ document: z.string().min(1) });
 
-/** Fields of an upload. Its content is in the file of a multipart body, or here. */
+/** Fields of an upload. The content is in the file of a multipart body, or here. */
 const UploadBody = UploadRequest.transform((fields): { fields: UploadRequest; content: UploadContent | null } => ({
   fields,
   content: null,
 }));
 
-/** Make the routes of documents. @param options.purge starts to remove marked data and continues after the reply */
+/** Create the routes of documents. @param options.purge starts to remove marked data and continues after the reply */
 export function documentRoutes(
   context: UploadContext,
   { reads, threads, queryShares, purge }: { reads: Reads; threads: Threads; queryShares: FairGate; purge: () => void },

@@ -27,7 +27,7 @@ const BATCH_IS_DEPRECATED = {
 /** Headers that describe the vectors of a response. */
 export const VECTOR_HEADERS = ['X-Service-Projection', 'X-Service-Effective-Dimensions', 'X-Service-Warning'] as const;
 
-/** Refusals of every route that embeds: the quota, the plan, and both models that failed. */
+/** Refusals of every embedding route: quota, plan, and failure of both models. */
 export const EMBEDDING_REFUSALS = [402, 403, 502] as const;
 
 const TOO_MANY_TEXTS =
@@ -149,14 +149,14 @@ interface Turn {
 }
 
 /**
- * Render a large reply in its organization's turn. Hundreds of requests that arrive together would otherwise hold the
- * memory of all their replies until the last one is rendered.
+ * Render a large reply in its organization's turn. Otherwise, hundreds of concurrent requests would hold the memory of
+ * all their replies until the last one is rendered.
  */
 function inTurn({ renders, orgId, signal }: Turn, floats: number, render: () => Promise<Buffer>): Promise<Buffer> {
   return floats <= FLOATS_PER_SLICE ? render() : renders.run(orgId, render, () => signal);
 }
 
-/** Make the headers that describe the vectors of a response. */
+/** Create the headers that describe the vectors of a response. */
 function headersOf(result: EmbeddedTexts): Record<string, string> {
   const headers: Record<string, string> = { 'X-Service-Projection': result.projection };
   if (result.effectiveDimensions < result.dimensions) {
@@ -166,7 +166,7 @@ function headersOf(result: EmbeddedTexts): Record<string, string> {
   return headers;
 }
 
-/** Make the retired route (contract 4.2 a). It answers before authentication and before a byte of the body is read. */
+/** Create the retired route (contract 4.2 a). It responds before authentication and before reading the body. */
 function retiredEmbed(): Route {
   return defineRoute({
     method: 'POST',

@@ -6,9 +6,9 @@ import type { EventStream, LiveEvents } from '../../src/appliance/live/live-even
 import { invalidRequest } from '../../src/platform/errors.ts';
 import { defineRoute, type Route } from '../route.ts';
 
-/** Time without an event after which a comment is sent, so that no proxy closes the connection. */
+/** Time without an event after which to send a comment, so that no proxy closes the connection. */
 const HEARTBEAT_MS = 15_000;
-/** Time between two checks of the caller's credential and rights. Its resolver may remember them for as long. */
+/** Interval for checking the caller's credential and rights. The resolver may cache them for as long. */
 const RECHECK_MS = 500;
 /** Time after which a browser reconnects. */
 const RETRY_MS = 2_000;
@@ -33,7 +33,7 @@ function toTopic(name: string): Topic {
   return topic;
 }
 
-/** Make the route of the stream of changes. */
+/** Create the route of the stream of changes. */
 export function eventRoutes(live: LiveEvents): Route[] {
   return [
     defineRoute({
@@ -60,7 +60,7 @@ export function eventRoutes(live: LiveEvents): Route[] {
   ];
 }
 
-/** Render the events of a stream, until it ends, the client leaves, or the caller's rights change. */
+/** Render the events of a stream, until it ends, the client disconnects, or the caller's rights change. */
 async function* lines(
   stream: EventStream,
   recheck: () => Promise<boolean>,
@@ -89,6 +89,6 @@ async function* lines(
 
 function render({ id, change }: LiveEvent): string {
   const name = change === null ? 'reset' : change.topic;
-  // JSON has no line break, which would end the field.
+  // JSON text contains no line break, which would end the field.
   return `id: ${id}\nevent: ${name}\ndata: ${JSON.stringify(change ?? {})}\n\n`;
 }

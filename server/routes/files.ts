@@ -9,7 +9,7 @@ import { defineRoute, type Route } from '../route.ts';
 const FileParams = z.object({ file_id: z.string().min(1).max(128) });
 
 /**
- * Make the routes of files, in the shape of OpenAI's API.
+ * Create the routes of files, in the shape of OpenAI's API.
  * @param purge starts to remove marked data and continues after the reply
  */
 export function fileRoutes(context: FileContext, purge: () => void): Route[] {

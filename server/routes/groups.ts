@@ -10,7 +10,7 @@ import { defineRoute, type Route } from '../route.ts';
 const params = z.object({ group: z.string().min(1).max(300).describe('name, in any case') });
 const common = { access: 'groups:manage', errors: 'detail' } as const;
 
-/** Make the routes of the groups of an organization. */
+/** Create the routes of the groups of an organization. */
 export function groupRoutes(sql: Sql): Route[] {
   return [
     defineRoute({

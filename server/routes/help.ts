@@ -11,11 +11,11 @@ const RELATIVE = /(?<=\b(?:href|src)=")(?![a-z][a-z0-9+.-]*:|[#/])/g;
 /** Folder of the pages: one or more segments that begin with a letter or digit. */
 const FOLDER = /^(?:[A-Za-z0-9][\w-]*\/){0,5}$/;
 
-/** Make the routes of the documentation, which `npm run build:console` renders. */
+/** Create the routes of the documentation, which `npm run build:console` renders. */
 export function helpRoutes(directory: string = `${BUILT_PAGES}help/`): Route[] {
   const common = { method: 'GET', access: 'public', errors: 'detail', reads: 'none', capacity: 'none' } as const;
   const folders = new Map<string, StaticFolder>();
-  /** Read a file. Folders that have pages are kept, so that requests for a file at the same time read it once. */
+  /** Read a file. Folders with pages are cached, so that concurrent requests read a file once. */
   const read = async (folder: string, name: string, accepts: string | undefined) => {
     const opened = folders.get(folder) ?? new StaticFolder(directory + folder);
     const file = await opened.read(name, { accepts, isFixed: false });
@@ -33,7 +33,7 @@ export function helpRoutes(directory: string = `${BUILT_PAGES}help/`): Route[] {
       async handle() {
         const file = await read('', FIRST_PAGE, undefined);
         if (file === null) throw notFound('page', FIRST_PAGE);
-        // Its links are relative to /help/, and this address has no slash at its end.
+        // The page's links are relative to /help/, but this URL has no trailing slash.
         const body = Buffer.from(file.body.toString('utf8').replaceAll(RELATIVE, '/help/'));
         return { body, type: file.type, headers: { ...PAGE_HEADERS, ...file.headers } };
       },

@@ -3,7 +3,7 @@ import { VERSION } from '../../src/platform/version.ts';
 import { escapeHtml, PAGE_HEADERS, PAGE_MEDIA_TYPE, PAGE_TYPE, renderPage } from '../page.ts';
 import { defineRoute, type Route } from '../route.ts';
 
-/** Places that a visitor may look for, with a description. */
+/** Destinations for visitors, with descriptions. */
 const LINKS = [
   ['console', '/console', 'Console', 'Buckets, documents, searches and jobs in the browser.'],
   ['help', '/help', 'Documentation', 'Guides, settings and commands.'],
@@ -17,7 +17,7 @@ const Home = z
   .object({ name: z.literal('service'), version: z.string(), links: z.record(z.string(), z.string()) })
   .meta({ id: 'Home' });
 
-/** Make the route of the page at the root: links for people, the same links as JSON for clients. */
+/** Create the route of the page at the root: links for people, the same links as JSON for clients. */
 export function homeRoutes(): Route[] {
   const body: z.output<typeof Home> = {
     name: 'service',

@@ -19,7 +19,7 @@ const Installation = z
   })
   .meta({ id: 'Installation' });
 
-/** Make the routes that tell a browser what it shows before a sign-in. */
+/** Create the routes with what browsers show before sign-in. */
 export function installationRoutes({
   console: settings,
   limits,

@@ -8,7 +8,7 @@ import { defineRoute, type Route } from '../route.ts';
 
 const JobParams = z.object({ job: z.string().min(1) });
 
-/** Make the routes for the original file of a job. */
+/** Create the routes for the original file of a job. */
 export function jobFileRoutes(sql: Sql, objects: Objects): Route[] {
   return [
     defineRoute({

@@ -12,7 +12,7 @@ const Force = z.stringbool('must be true or false').meta({ type: 'boolean' }).de
 /** Name in the audit log of a caller with the cron secret. */
 const CRON_ACTOR = 'cron';
 
-/** Make the routes that change jobs of any kind. */
+/** Create the routes that change jobs of any kind. */
 export function jobOperationRoutes(operations: JobOperations): Route[] {
   return [
     defineRoute({

@@ -23,7 +23,7 @@ const params = z.object({
 });
 const Deleted = z.object({ name: z.string(), deleted: z.literal(true) });
 
-/** Make the routes by which operators install models on this host, follow the progress, and remove them. */
+/** Create the routes by which operators install models on this host, follow the progress, and remove them. */
 export function localModelRoutes(appliance: Appliance, installations: Installations): Route[] {
   const { sql, config, localModels } = appliance;
   const common = { access: 'platform_admin', errors: 'embedding' } as const;

@@ -36,7 +36,7 @@ import { defineRoute, type Route } from '../route.ts';
 const params = z.object({ source: z.string().min(1).describe('id or name') });
 
 /**
- * Make the routes of connected sources and of the search over them.
+ * Create the routes of connected sources and of the search over them.
  * @param purge starts to remove marked data and continues after the reply
  */
 export function memoryRoutes(memory: Memory, purge: () => void): Route[] {

@@ -16,7 +16,7 @@ const BucketParams = z.object({ bucket: z.string().min(1).describe('id or name')
 const DocumentParams = BucketParams.extend({ document: z.string().min(1) });
 
 /**
- * Make the routes for metadata. Edits check the caller's rights themselves: every caller may preview (contract 5.4,
+ * Create the routes for metadata. Edits check the caller's rights themselves: every caller may preview (contract 5.4,
  * 5.5).
  */
 export function metadataRoutes(context: BulkEditContext): Route[] {

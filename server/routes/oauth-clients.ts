@@ -10,7 +10,7 @@ import { mostTelling, PARSE_OPTIONS, placeOf } from '../../src/platform/zod-faul
 import { SMALL_BODY_BYTES_MAX } from '../body/body-limits.ts';
 import { defineRoute, type Route } from '../route.ts';
 
-/** Answers with tokens must not be stored (RFC 6749, section 5.1). */
+/** Responses with tokens must not be stored (RFC 6749, section 5.1). */
 const NO_STORE = { 'Cache-Control': 'no-store' };
 
 const ServerMetadata = z
@@ -61,7 +61,7 @@ const RevocationForm = z.object({
   client_secret: formField,
 });
 
-/** Make the routes by which clients get access to the tool server for a person (OAuth 2.1). */
+/** Create the routes by which clients get access to the tool server for a person (OAuth 2.1). */
 export function oauthClientRoutes(oauth: OAuth): Route[] {
   return [...discoveryRoutes(oauth), ...endpointRoutes(oauth)];
 }
@@ -71,7 +71,7 @@ export function requireOffered(oauth: OAuth): void {
   if (!oauth.isOffered) throw notFound('sign-in', 'OAuth is off until tool_server.urls names a tool server');
 }
 
-/** Make the routes by which clients find the others, and the address where a person begins. */
+/** Create the routes by which clients discover the other endpoints, and the address where a person starts. */
 function discoveryRoutes(oauth: OAuth): Route[] {
   const common = { access: 'public', errors: 'oauth' } as const;
   const page = { method: 'GET', reads: 'none', capacity: 'none', refusals: [404] } as const;
@@ -120,7 +120,7 @@ function discoveryRoutes(oauth: OAuth): Route[] {
   ];
 }
 
-/** Make the routes that clients call with their codes, tokens and metadata. */
+/** Create the routes that clients call with their codes, tokens and metadata. */
 function endpointRoutes(oauth: OAuth): Route[] {
   const common = { access: 'public', errors: 'oauth', method: 'POST', bodyLimitBytes: SMALL_BODY_BYTES_MAX } as const;
   const form = { reads: 'form', signsIn: true } as const;
@@ -193,7 +193,7 @@ function serverMetadataOf(issuer: string): z.output<typeof ServerMetadata> {
   };
 }
 
-/** Describe a tool server. The scopes are those that every client needs; it asks for others when it uses them. */
+/** Describe a tool server. The scopes are those that every client needs. A client requests others when it uses them. */
 function resourceMetadataOf(resource: string, issuer: string): z.output<typeof ResourceMetadata> {
   return {
     resource,
@@ -211,7 +211,7 @@ function metadataOf(body: Readonly<Record<string, unknown>>): ClientMetadata {
   throw oauthError('invalid_client_metadata', `${placeOf(path) ?? 'the body'} ${message}`);
 }
 
-/** Leave out the fields of a form that were not sent. */
+/** Remove form fields that were not sent. */
 function textsOf(form: Readonly<Record<string, string | undefined>>): Record<string, string> {
   return Object.fromEntries(Object.entries(form).filter((entry): entry is [string, string] => entry[1] !== undefined));
 }

@@ -17,7 +17,7 @@ const ConsentBody = z.object({
   days: z.int().min(GRANT_DAYS.least).max(GRANT_DAYS.most).default(GRANT_DAYS.usual),
 });
 
-/** Make the routes by which a person gives clients access to the tool server, sees it and ends it. */
+/** Create the routes by which a person grants clients access to the tool server, and lists and revokes grants. */
 export function oauthConsentRoutes({
   oauth,
   sessions,
@@ -28,7 +28,7 @@ export function oauthConsentRoutes({
   return [...consentRoutes(oauth, sessions), ...grantRoutes(oauth)];
 }
 
-/** Make the routes of the page on which a person decides. */
+/** Create the routes of the page on which a person decides. */
 function consentRoutes(oauth: OAuth, sessions: Sessions): Route[] {
   const common = {
     method: 'POST',
@@ -89,7 +89,7 @@ function consentRoutes(oauth: OAuth, sessions: Sessions): Route[] {
   ];
 }
 
-/** Make the routes of the access that was given. */
+/** Create the routes of grants. */
 function grantRoutes(oauth: OAuth): Route[] {
   const common = { access: 'caller', errors: 'detail', reads: 'none' } as const;
   return [

@@ -14,10 +14,10 @@ const COOKIE = 'sign_in';
 /** Cookie of a person who has signed in and may accept an invitation. */
 const INVITATION_COOKIE = 'invitation';
 
-// All of them together fit into the headers of a request.
+// Limit each parameter so that all fit into a request's headers.
 const parameter = z.string().max(2_048).optional();
 
-/** Make the routes by which people sign in to the console at an OIDC issuer. */
+/** Create the routes by which people sign in to the console at an OIDC issuer. */
 export function oidcSignInRoutes(sql: Sql, access: Pick<Access, 'sessions' | 'oidcSignIn'>): Route[] {
   const { sessions, oidcSignIn } = access;
   const common = {
@@ -29,7 +29,7 @@ export function oidcSignInRoutes(sql: Sql, access: Pick<Access, 'sessions' | 'oi
     capacity: 'none',
   } as const;
   const cookie = (value: string, maxAgeSeconds: number, origin: string | null) =>
-    // The issuer redirects the browser back here. A strict cookie would not be sent then.
+    // A strict cookie wouldn't be sent when the issuer redirects the browser back here.
     renderCookie(COOKIE, value, { path: PATH, maxAgeSeconds, isSecure: isSecureOrigin(origin), sameSite: 'Lax' });
   const redirectUri = (origin: string | null) => `${origin ?? ''}${PATH}/callback`;
   const redirect = { 303: { description: 'To the issuer, or back to the console' } };
@@ -82,7 +82,7 @@ function invitationCookie(value: string, maxAgeSeconds: number, origin: string |
   return renderCookie(INVITATION_COOKIE, value, { path: PATH, maxAgeSeconds, isSecure: isSecureOrigin(origin) });
 }
 
-/** Make the routes by which a person who has signed in at the issuer sees an invitation and accepts it. */
+/** Create the routes by which a person who has signed in at the issuer sees an invitation and accepts it. */
 function invitationRoutes(sql: Sql, { sessions, oidcSignIn }: Pick<Access, 'sessions' | 'oidcSignIn'>): Route[] {
   const common = {
     path: `${PATH}/invitation`,

@@ -7,7 +7,7 @@ const Health = z.object({ status: z.literal('ok') });
 /** Readiness of the process. `down`: do not send traffic here. `degraded`: an optional part is missing. */
 export const Readiness = z.object({
   status: z.enum(['ok', 'degraded', 'down']),
-  /** State of each part: `ok`, or a description of the fault that may be public. */
+  /** State of each part: `ok`, or a description of the fault that is safe to publish. */
   checks: z.record(z.string(), z.string()),
   /** Latency of each part that works, in milliseconds; for `objects` write, read and delete together. */
   latency_ms: z.record(z.string(), z.number()),
@@ -18,7 +18,7 @@ const RETRY_AFTER_SECONDS = '2';
 const JSON_TYPE = 'application/json; charset=utf-8';
 
 /**
- * Make the routes for operators and load balancers.
+ * Create the routes for operators and load balancers.
  * @param deps.openapi renders the document of all routes, including these; called once
  * @param deps.tools renders the document of the operations that language models can call; called once
  */

@@ -13,7 +13,7 @@ const params = z.object({ org: z.string().min(1).describe('id or name') });
 const EditOrganizationBody = z.object({ plan: z.enum(PLANS).optional(), suspended: z.boolean().optional() });
 const OrganizationView = Organization.meta({ id: 'Organization' });
 
-/** Make the routes by which operators of the installation manage its organizations. */
+/** Create the routes by which operators of the installation manage its organizations. */
 export function organizationRoutes(sql: Sql, access: Pick<Access, 'createOrganization'>): Route[] {
   const common = { access: 'platform_admin', errors: 'detail' } as const;
   return [

@@ -6,7 +6,7 @@ import { validate } from '../validate.ts';
 
 /** Size up to which bodies are parsed and packed on the event loop. Larger ones would block it for too long. */
 const INLINE_BYTES_MAX = 128 * 1024;
-/** Limit on values: 10,000 texts, with room for a request that is refused because it has more. */
+/** Maximum values: 10,000 texts, with room to report a request with more. */
 export const BULK_VALUES_MAX = 20_000;
 
 /** Parse and validate a body, on a worker thread or on the calling one. */
@@ -15,8 +15,8 @@ export function parseBulkRequest(bytes: Uint8Array): ParsedOrFault<BulkRequest> 
 }
 
 /**
- * Parse a bulk request and pack its texts. The bytes may be unusable afterwards, since they are transferred to a thread
- * if possible.
+ * Parse a bulk request and pack its texts. Don't use the bytes afterwards, since they are transferred to a thread if
+ * possible.
  * @throws AppError 400 that names the fault of the bytes or of a text
  */
 export async function parseBulkBody(threads: Threads, bytes: Buffer, signal: AbortSignal): Promise<BulkRequest> {

@@ -27,7 +27,7 @@ const PAGE = Buffer.from(`<!doctype html>
 `);
 
 /**
- * Make the routes of the interactive reference, which shows /openapi.json and sends requests with the reader's own key.
+ * Create the routes of the interactive reference, which shows /openapi.json and sends requests with the reader's key.
  */
 export function referenceRoutes(): Route[] {
   const assets = new StaticFolder(`${BUILT_PAGES}reference/`);

@@ -5,7 +5,7 @@ import { axisOf } from '../../src/usage/schema.ts';
 import { defineRoute, type Route } from '../route.ts';
 import { EMBEDDING_REFUSALS } from './embeddings.ts';
 
-/** Documents that one search unit covers, as Cohere counts them. */
+/** Documents per search unit, as counted by Cohere. */
 const DOCUMENTS_PER_UNIT = 100;
 
 /**
@@ -35,7 +35,7 @@ function rerankRoute(
     errors: 'detail',
     reads: 'json',
     bodyLimitBytes: bodyBytes,
-    // It mostly waits for a vendor or for the process of a local model, which let organizations take turns.
+    // It mostly waits for a vendor or a local model's process, where organizations take turns.
     capacity: 'none',
     body: RerankRequest,
     axis: ({ documents }) => axisOf(documents),
@@ -59,7 +59,7 @@ function rerankRoute(
         });
       const best = scores
         .map((relevance_score, index) => ({ index, relevance_score }))
-        // The sort is stable: documents of equal score stay in the order of the request.
+        // The sort is stable: documents with equal scores stay in request order.
         .sort((a, b) => b.relevance_score - a.relevance_score)
         .slice(0, body.top_n ?? body.top_k);
       const objectOf = (index: number) => {

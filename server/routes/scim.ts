@@ -33,7 +33,7 @@ const user = { description: 'The user', schema: ScimUser, mediaType: SCIM_TYPE }
 const group = { description: 'The group', schema: ScimGroup, mediaType: SCIM_TYPE };
 
 /**
- * Make the routes of SCIM 2.0 (RFC 7643, RFC 7644), by which a directory adds and suspends the people of an
+ * Create the routes of SCIM 2.0 (RFC 7643, RFC 7644), by which a directory adds and suspends the people of an
  * organization, and keeps its groups. Its key needs `users:manage`, `groups:manage` and the scopes of a member.
  */
 export function scimRoutes(sql: Sql): Route[] {

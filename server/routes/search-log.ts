@@ -27,12 +27,12 @@ export interface SearchLogRoutes extends SearchLogContext {
   readonly log: Pick<SearchLog, 'flush' | 'readLevel' | 'giveFeedback'>;
 }
 
-/** Make the routes of the search log, which shows what the people of an organization asked. */
+/** Create the routes of the search log, which shows what an organization's people have searched for. */
 export function searchLogRoutes(context: SearchLogRoutes): Route[] {
   return [...readingRoutes(context), ...levelRoutes(context), ...editingRoutes(context)];
 }
 
-/** Parts of the routes that show queries. Only those who manage the people of an organization read them. */
+/** Common parts of routes that show queries. Only those who manage an organization's users may read them. */
 const reading = { method: 'GET', access: 'users:manage', errors: 'detail', reads: 'none' } as const;
 
 function readingRoutes({ sql, settings, log }: SearchLogRoutes): Route[] {
@@ -176,7 +176,7 @@ function editingRoutes({ sql, settings, log }: SearchLogRoutes): Route[] {
   ];
 }
 
-/** Wait for the first part, so that a refusal before it is the reply. */
+/** Wait for the first part, so that an earlier refusal becomes the reply. */
 async function begun(parts: AsyncGenerator<string, void>): Promise<AsyncIterable<string>> {
   const first = await parts.next();
   return (async function* () {

@@ -21,7 +21,7 @@ import { EMBEDDING_REFUSALS } from './embeddings.ts';
 
 const params = z.object({ bucket: z.string().min(1).describe('id or name') });
 
-/** Refusals of a search. Its query is embedded, and the state of the index may not allow the search. */
+/** Refusals of a search: those of embedding the query, and 409 if the state of the index forbids the search. */
 const SEARCH_REFUSALS = [...EMBEDDING_REFUSALS, 409] as const;
 
 /** Run a search for chunks, or for documents if the request asks for them, and link its results to their pages. */
@@ -40,7 +40,7 @@ async function grouped<
   return { ...response, group_by: groupBy, results: groupByDocument(response.results, request.top_k) };
 }
 
-/** Parts of a search that do not depend on the buckets. An unknown field may be a misspelt filter. */
+/** Common parts of search routes. An unknown field may be a misspelt filter. */
 const search = {
   access: 'search',
   errors: 'detail',
@@ -142,8 +142,8 @@ export function searchRoutes(context: SearchContext): Route[] {
 }
 
 /**
- * Replace characters that a header value cannot hold (line breaks, non-ASCII). The warnings name models and buckets
- * only.
+ * Replace characters that a header value can't contain (line breaks, non-ASCII). The warnings name only models and
+ * buckets.
  */
 function printable(warnings: readonly string[]): string {
   return warnings.join('; ').replace(/[^\x20-\x7e]/g, '?');

@@ -36,7 +36,7 @@ export const InvitationView = z
   })
   .meta({ id: 'Invitation' });
 
-/** Return true if browsers reach this service by https. */
+/** Return true if browsers reach this service through https. */
 export function isSecureOrigin(origin: string | null): boolean {
   return origin?.startsWith('https:') === true;
 }
@@ -47,7 +47,7 @@ export function sessionCookie(id: string | null, expiresAt: Date, origin: string
   return renderCookie(SESSION_COOKIE, id ?? '', { path: '/', maxAgeSeconds, isSecure: isSecureOrigin(origin) });
 }
 
-/** Make the routes by which a browser gets and ends a session. */
+/** Create the routes by which a browser gets and ends a session. */
 export function sessionRoutes(sql: Sql, { sessions, accounts }: Pick<Access, 'sessions' | 'accounts'>): Route[] {
   async function start(body: z.output<typeof SignIn>, signal: AbortSignal): Promise<StartedSession> {
     if ('link' in body) return sessions.signInByLink(body.link);
@@ -128,7 +128,7 @@ export function sessionRoutes(sql: Sql, { sessions, accounts }: Pick<Access, 'se
   ];
 }
 
-/** Reply with a new session to the browser that asked, and end its earlier one. */
+/** Reply with a new session for the browser, and end its earlier one. */
 export async function sessionReply(
   sql: Sql,
   sessions: Sessions,

@@ -31,7 +31,7 @@ const LinkView = z
 
 const common = { access: 'users:manage', errors: 'detail' } as const;
 
-/** Make the routes of the people of an organization. */
+/** Create the routes of the people of an organization. */
 export function userRoutes(sql: Sql, { invitations, accounts }: Pick<Access, 'invitations' | 'accounts'>): Route[] {
   return [
     ...credentialRoutes(sql, invitations, accounts),
@@ -100,7 +100,7 @@ export function userRoutes(sql: Sql, { invitations, accounts }: Pick<Access, 'in
   ];
 }
 
-/** Make the routes of what people sign in with. */
+/** Create the routes of people's sign-in credentials. */
 function credentialRoutes(sql: Sql, invitations: Invitations, accounts: Accounts): Route[] {
   return [
     defineRoute({
@@ -162,7 +162,7 @@ function credentialRoutes(sql: Sql, invitations: Invitations, accounts: Accounts
   ];
 }
 
-/** Reply with the address of a page of the console that takes a token. Browsers do not send the part behind the `#`. */
+/** Reply with the address of a console page that takes a token. Browsers don't send the part after the `#`. */
 function linkReply(
   origin: string | null,
   page: 'invitation' | 'reset',

@@ -6,8 +6,8 @@ import { sharedQueries } from '../limited-queries.ts';
 import { defineRoute, type Route } from '../route.ts';
 
 /**
- * Values in one request: 160 vectors of 1,536 numbers, which take some 50 ms to read and check. In base64 a vector is
- * one value.
+ * Maximum values in one request: 160 vectors of 1,536 numbers, which take some 50 ms to parse and validate. In base64,
+ * a vector is one value.
  */
 const VALUES_MAX = 260_000;
 

@@ -40,19 +40,19 @@ const BatchParams = StoreParams.extend({ file_batch: z.string().min(1).max(128) 
 const FILES = '/v1/vector_stores/:bucket/files';
 const BATCHES = '/v1/vector_stores/:bucket/file_batches';
 
-/** Milliseconds after which OpenAI's libraries ask again for something in progress. */
+/** Polling interval for OpenAI's libraries, in milliseconds. */
 const POLL_AFTER_MS = 500;
-/** Values in the largest batch: for each of 2,000 files an id, 16 attributes and a chunking strategy. */
+/** Maximum values in a batch: for each of 2,000 files, an id, 16 attributes and a chunking strategy. */
 const BATCH_VALUES_MAX = 60_000;
 
-/** Answer with a file or a batch, and tell OpenAI's libraries when to ask again. */
+/** Reply with a file or a batch, and tell OpenAI's libraries when to poll again. */
 function polled(body: { readonly status: string }): RouteReply {
   if (body.status !== 'in_progress') return { body };
   return { body, headers: { 'openai-poll-after-ms': String(POLL_AFTER_MS) } };
 }
 
 /**
- * Make the routes of the files of vector stores, in the shape of OpenAI's API.
+ * Create the routes of the files of vector stores, in the shape of OpenAI's API.
  * @param options.purge starts to remove marked data and continues after the reply
  */
 export function vectorStoreFileRoutes(

@@ -22,7 +22,7 @@ import { defineRoute, type Route } from '../route.ts';
 const StoreParams = z.object({ bucket: z.string().min(1).describe('id of the vector store, or name of the bucket') });
 
 /**
- * Make the routes of vector stores, in the shape of OpenAI's API.
+ * Create the routes of vector stores, in the shape of OpenAI's API.
  * @param purge starts to remove marked data and continues after the reply
  */
 export function vectorStoreRoutes(context: VectorStoreContext, purge: () => void): Route[] {

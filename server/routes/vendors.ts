@@ -19,7 +19,7 @@ type Vendor = z.output<typeof Vendor>;
 
 const Removed = z.object({ name: z.string(), deleted: z.literal(true) });
 
-/** Make the routes of the vendors: those of the catalog, of the settings, and those that operators add. */
+/** Create the routes of the vendors: those of the catalog, of the settings, and those that operators add. */
 export function vendorRoutes(
   { backends: { catalog }, vendors }: Pick<Embedding, 'backends' | 'vendors'>,
   providers: Config['providers'],

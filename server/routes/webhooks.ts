@@ -27,12 +27,12 @@ import { defineRoute, type Route } from '../route.ts';
 
 const params = z.object({ webhook: z.string().min(1).max(200).describe('id or name') });
 
-/** Fields of every route. An address may hold a credential, so that reading needs the scope, too. */
+/** Fields of every route. An address may contain a credential, so reading also needs the scope. */
 const common = { access: 'webhooks:manage', errors: 'detail' } as const;
 const read = { ...common, reads: 'none' } as const;
 const change = { ...common, reads: 'json', refusesUnknownFields: true, bodyLimitBytes: SMALL_BODY_BYTES_MAX } as const;
 
-/** Make the routes of webhooks that the service sends. */
+/** Create the routes of webhooks that the service sends. */
 export function webhookRoutes(webhooks: Webhooks): Route[] {
   return [...readRoutes(webhooks), ...changeRoutes(webhooks), ...deliveryRoutes(webhooks)];
 }

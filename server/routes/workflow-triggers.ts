@@ -12,7 +12,7 @@ import { defineRoute, type Route, type RouteContext } from '../route.ts';
 const params = z.object({ workflow: z.string().min(1).max(200).describe('id or name') });
 const trigger = z.string().min(1).max(64).describe('id of the trigger');
 
-/** Make the routes of what starts workflows. */
+/** Create the routes of what starts workflows. */
 export function workflowTriggerRoutes(workflows: Workflows, threads: Threads): Route[] {
   const { sql } = workflows;
   return [
@@ -85,7 +85,7 @@ function startRoute(workflows: Workflows, threads: Threads): Route {
     refusals: [403],
     async handle({ params, signed, signal }) {
       const request = { triggerId: params.trigger, ...requestOf(signed) };
-      // The parser may take the bytes to a thread.
+      // The parser may transfer the bytes to a thread.
       const accepted = await acceptStart(workflows, request, (bytes) =>
         parseJsonBody(threads, Buffer.from(bytes), signal),
       );

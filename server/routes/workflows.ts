@@ -202,7 +202,7 @@ function runRoutes(workflows: Workflows): Route[] {
   ];
 }
 
-/** Add the address of the page where a person decides to a run that waits. */
+/** Add the URL of the decision page to a waiting run. */
 function withAddress<Run extends RunReply | RunView>(run: Run, origin: string | null): Run {
   const isDecided = 'continued_by' in run && run.continued_by !== null;
   if (run.status !== 'needs_approval' || run.run_id === null || origin === null || isDecided) return run;

@@ -14,11 +14,11 @@ const MINUTE_MS = 60_000;
 const LOOK_MS = MINUTE_MS;
 const ORDER_MS_MAX = 5 * MINUTE_MS;
 const REASON_CHARS_MAX = 500;
-/** Pauses after the first failed attempt, the second, and so on. Let's Encrypt allows five failures an hour. */
+/** Pauses after consecutive failed attempts. Let's Encrypt allows five failures an hour. */
 const PAUSES_MS = [1, 5, 15, 60, 360].map((minutes) => minutes * MINUTE_MS);
-/** Longest pause that an authority may ask for. Let's Encrypt counts certificates over a week. */
+/** Maximum pause that an authority may ask for. Let's Encrypt counts certificates over a week. */
 const WAIT_MS_MAX = 7 * 24 * 60 * MINUTE_MS;
-/** A certificate is renewed when this part of its time is left, so that there is time for many attempts. */
+/** Remaining fraction of its lifetime at which a certificate is renewed, which leaves time for many attempts. */
 const RENEWED_AT = 1 / 3;
 
 /** Certificate that an authority issues by ACME (RFC 8555), renewed before it expires. */
@@ -38,7 +38,7 @@ export class AcmeCertificates implements Certificates {
       readonly dataDir: string;
       readonly answers: ChallengeAnswers;
       readonly logger: Logger;
-      /** Time between two looks at the certificate (default: a minute). */
+      /** Interval for checking the certificate (default: a minute). */
       readonly lookMs?: number;
     },
   ) {
@@ -50,7 +50,7 @@ export class AcmeCertificates implements Certificates {
   }
 
   /**
-   * Return the stored certificate, even an expired one, or get the first.
+   * Return the stored certificate, even if expired, or get a first one.
    *
    * @throws AppError `certificate_unavailable`
    */
@@ -82,13 +82,13 @@ export class AcmeCertificates implements Certificates {
   }
 
   async close(): Promise<void> {
-    // In this order, so that the end of a renewal in progress does not count as its failure.
+    // Keep this order, so that stopping a renewal doesn't count as its failure.
     const stopped = this.#watching?.stop();
     this.#stop.abort();
     await stopped;
   }
 
-  /** Get a certificate and store it. Return the failure, which is stored too, if there is none. */
+  /** Get a certificate and store it. If that fails, store and return the failure. */
   async #get(signal: AbortSignal): Promise<Identity | Failure> {
     const { domain, directoryUrl, caFile } = this.#settings;
     const { orderCertificate } = await import('./order-certificate.ts'); // the library takes a while to load
@@ -112,7 +112,7 @@ export class AcmeCertificates implements Certificates {
       this.#logger.info({ domain, expires_at: new Date(expiryOf(identity)) }, 'got a certificate');
       return identity;
     } catch (error) {
-      // A stop is no failure of the authority.
+      // A stop isn't a failure of the authority.
       if (signal.aborted || this.#stop.signal.aborted) throw error;
       return this.#noteFailure(reasonOf(error, within), waitSeconds, directoryUrl);
     } finally {

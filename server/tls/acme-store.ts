@@ -8,7 +8,7 @@ import type { Identity } from './certificates.ts';
 
 const CERTIFICATE = '-----BEGIN CERTIFICATE-----';
 
-/** Attempts that failed one after the other, and when the next one may begin. */
+/** Consecutive failed attempts, and the time from which to try again. */
 const Failures = z.object({ settings: z.string(), count: z.int(), reason: z.string(), not_before: z.iso.datetime() });
 export interface Failure {
   readonly count: number;
@@ -17,8 +17,8 @@ export interface Failure {
 }
 
 /**
- * Files of a certificate by ACME in the folder `tls` of the data directory, readable by their owner only: the key of
- * the account, the certificate with its key in one file, so that both are replaced at once, and the failed attempts.
+ * Files of a certificate by ACME in the folder `tls` of the data directory, readable by their owner only: the account
+ * key; the certificate with its key in one file, so that both are replaced atomically; and the failed attempts.
  */
 export class AcmeStore {
   readonly #directory: string;
@@ -39,7 +39,7 @@ export class AcmeStore {
     return this.#write(`${this.#settings.domain}.pem`, `${key.reveal().trimEnd()}\n${chain}`);
   }
 
-  /** Read the key of the account, or make one. */
+  /** Read the account key, or create one. */
   async accountKey(): Promise<Secret> {
     const known = await this.#read('account.pem');
     if (known !== null) return new Secret(known);
@@ -76,7 +76,7 @@ export class AcmeStore {
     });
   }
 
-  /** Replace a file at once, also if the process is killed or the machine fails meanwhile. */
+  /** Replace a file atomically, even if the process is killed or the machine fails meanwhile. */
   async #write(name: string, text: string): Promise<void> {
     await mkdir(this.#directory, { recursive: true, mode: 0o700 });
     const draft = path.join(this.#directory, `.${name}.${randomUUID()}`);

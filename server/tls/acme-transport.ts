@@ -6,27 +6,26 @@ import { runWithin } from '../../src/platform/deadline.ts';
 import { dependencyDown } from '../../src/platform/errors.ts';
 
 const REQUEST_MS_MAX = 20_000;
-/** Replies hold an order, or a chain of some certificates. */
+/** Maximum reply size. Replies contain an order, or a chain of a few certificates. */
 const REPLY_BYTES_MAX = 256 * 1024;
 
-/** Calls to an authority that belong together. */
+/** Related calls to an authority. */
 interface Calls {
   readonly signal: AbortSignal;
   readonly agent: Agent;
-  /** Seconds that the authority told this client to wait, at its last refusal for too many requests. */
+  /** Seconds that the authority told this client to wait when it last refused too many requests. */
   retryAfterSeconds: number | null;
 }
 
-/** The requests of acme-client share one configuration, so that those of a run find its calls here. */
+/** Calls of the current run. The requests of acme-client share one configuration, so they find their run here. */
 const current = new AsyncLocalStorage<Calls>();
 
 type Adapter = Extract<typeof axios.defaults.adapter, (...args: never[]) => unknown>;
 
 /**
- * Run work with acme-client whose requests are bounded and can be aborted. Its own retries wait inside the library
- * without a way to end them. They begin only if the transport throws for a status, which this one does not.
- *
- * @param caFile certificates that the authority's server is trusted by; null for those of the system
+ * Run work with acme-client whose requests are bounded and can be aborted. The library's own retries can't be aborted.
+ * They start only if the transport throws for a status, which this one doesn't.
+ * @param caFile CA certificates for the authority's server; null for those of the system
  * @param onWait called with the seconds of `Retry-After` if the authority refuses too many requests
  */
 export async function withTransport<T>(

@@ -2,7 +2,7 @@ import { createPrivateKey, X509Certificate } from 'node:crypto';
 import { createSecureContext } from 'node:tls';
 import type { Secret } from '../../src/platform/secret.ts';
 
-/** Certificate with its chain, and its private key, both PEM. */
+/** Certificate with its chain, and its private key, both as PEM. */
 export interface Identity {
   readonly chain: string;
   readonly key: Secret;
@@ -10,22 +10,21 @@ export interface Identity {
 
 /** Source of the certificate of this server. */
 export interface Certificates {
-  /** Return the certificate to begin with. @throws AppError if there is none */
+  /** Return the initial certificate. @throws AppError if there is none */
   open(signal: AbortSignal): Promise<Identity>;
-  /** Keep the certificate current, and pass on each new one, until `close`. */
+  /** Keep the certificate current, and pass each new one to `onChange`, until `close`. */
   watch(onChange: (identity: Identity) => void): void;
   close(): Promise<void>;
 }
 
-/** Return the time at which a certificate expires, in milliseconds since 1970. @throws TypeError if it is none */
+/** Return a certificate's expiry in milliseconds since 1970. @throws TypeError if it isn't a certificate */
 export function expiryOf({ chain }: Identity): number {
   return new X509Certificate(chain).validToDate.getTime();
 }
 
 /**
- * Find the fault of a certificate that no server could use; null if there is none.
- *
- * @param domain host name that it must be for; null for any
+ * Find a fault that makes a certificate unusable; null if there is none.
+ * @param domain required host name; null for any
  */
 export function faultOf({ chain, key }: Identity, domain: string | null): string | null {
   try {

@@ -8,7 +8,7 @@ import { type Certificates, expiryOf, faultOf, type Identity } from './certifica
 
 const LOOK_MS = 30_000;
 
-/** Certificate in files of the operator, which are read again to see changes. A broken change is not taken over. */
+/** Certificate in the operator's files, which are reread to notice changes. Invalid changes are ignored. */
 export class FileCertificates implements Certificates {
   readonly #files: { readonly certFile: string; readonly keyFile: string };
   readonly #logger: Logger;
@@ -52,7 +52,7 @@ export class FileCertificates implements Certificates {
         onChange(identity);
         this.#logger.info({ expires_at: new Date(expiryOf(identity)) }, 'the certificate was replaced');
       } else if (identity.chain !== this.#refused) {
-        // Perhaps only one of the two files has been replaced so far.
+        // Possibly only one of the two files has been replaced so far.
         this.#refused = identity.chain;
         this.#logger.warn({ fault }, 'the changed certificate files are not used; the server keeps its certificate');
       }

@@ -13,7 +13,7 @@ export interface OpenTls {
   readonly identity: Identity;
   /** Port that redirects to https; null if it is not open. */
   readonly httpPort: number | null;
-  /** Give the server each new certificate. */
+  /** Pass each new certificate to the server. */
   attach(listening: Listening): void;
   close(): Promise<void>;
 }
@@ -21,7 +21,7 @@ export interface OpenTls {
 /**
  * Open the certificate of this server, and the port that redirects to https.
  *
- * @param context.isTakeover the server of an earlier release may still hold that port
+ * @param context.isTakeover true if the server of an earlier release may still hold that port
  * @throws AppError `cannot_listen`, `certificate_unavailable`, `certificate_unusable`
  */
 export async function openTls(
@@ -33,7 +33,7 @@ export async function openTls(
     readonly registry: Registry;
     readonly signal: AbortSignal;
     readonly isTakeover: boolean;
-    /** Time between two looks at the certificate; for tests. */
+    /** Interval for checking the certificate; for tests. */
     readonly lookMs?: number;
   },
 ): Promise<OpenTls> {

@@ -6,7 +6,7 @@ import type { AcmeSettings } from '../../src/platform/tls-settings.ts';
 import type { Identity } from './certificates.ts';
 import type { ChallengeAnswers } from './redirect-server.ts';
 
-/** Time that the authority may take for a check or a certificate, and pauses between two questions for its state. */
+/** Time limit for a validation or a certificate, and polling interval. */
 const STEP_MS_MAX = 90_000;
 const PAUSE_MS_MIN = 250;
 const PAUSE_MS_MAX = 5_000;
@@ -17,8 +17,8 @@ type Progress = Pick<Order, 'status' | 'error'> | Pick<Authorization, 'status' |
 /**
  * Get a certificate for one host by ACME (RFC 8555) with the challenge HTTP-01, within `withTransport`.
  *
- * @param options.answers takes the answer to the challenge while the authority asks for it
- * @throws AppError `certificate_refused`, with the words of the authority; errors of the network
+ * @param options.answers holds the answer to the challenge while the authority validates it
+ * @throws AppError `certificate_refused`, with the authority's message; network errors
  */
 export async function orderCertificate(
   { domain, email, directoryUrl }: AcmeSettings,
@@ -26,7 +26,7 @@ export async function orderCertificate(
 ): Promise<Identity> {
   const { accountKey, answers, signal } = options;
   const client = new Client({ directoryUrl, accountKey: accountKey.reveal() });
-  // The authority returns the account of the key if there is one.
+  // If the key already has an account, the authority returns it.
   await client.createAccount({
     termsOfServiceAgreed: true,
     ...(email === null ? {} : { contact: [`mailto:${email}`] }),
@@ -43,7 +43,7 @@ export async function orderCertificate(
   return { chain: await client.getCertificate(issued), key: new Secret(key.toString()) };
 }
 
-/** Prove to the authority that this host has the name. */
+/** Prove to the authority that this host controls the name. */
 async function prove(
   client: Client,
   authorization: Authorization,
@@ -65,7 +65,7 @@ async function prove(
   }
 }
 
-/** Ask for the state of something until it is one of `wanted`. */
+/** Poll until the state is one of `wanted`. */
 async function settled<T extends Progress>(ask: () => Promise<T>, wanted: string[], signal: AbortSignal): Promise<T> {
   const endMs = performance.now() + STEP_MS_MAX;
   for (let pauseMs = PAUSE_MS_MIN; ; pauseMs = Math.min(2 * pauseMs, PAUSE_MS_MAX)) {
@@ -77,7 +77,7 @@ async function settled<T extends Progress>(ask: () => Promise<T>, wanted: string
   }
 }
 
-/** Return the sentence of the authority about what it refuses (RFC 7807), with what a check of this host needs. */
+/** Return the authority's explanation of a refusal (RFC 7807), with the requirements for validating this host. */
 function reasonOf(state: Progress): string {
   const isCheck = 'challenges' in state;
   const problems = isCheck ? state.challenges.map(({ error }) => error) : [state.error];

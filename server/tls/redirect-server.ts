@@ -9,7 +9,7 @@ const CHALLENGE = '/.well-known/acme-challenge/';
 const GRACE_MS = 1_000;
 const RETRY_MS = 1_000;
 
-/** Answers to the challenges of an authority (RFC 8555, section 8.3), by their tokens. */
+/** Answers to an authority's challenges (RFC 8555, section 8.3), by token. */
 export type ChallengeAnswers = Map<string, string>;
 
 /** Server of plain HTTP that answers challenges and redirects everything else to https. */
@@ -22,7 +22,7 @@ export class RedirectServer {
   #listening: Listening | null = null;
   #opening: Promise<void> = Promise.resolve();
 
-  /** @param settings.origin returns the address to redirect to; null while the server does not listen yet */
+  /** @param settings.origin returns the address to redirect to; null until the server listens */
   constructor(settings: {
     readonly host: string;
     readonly port: number;
@@ -42,8 +42,9 @@ export class RedirectServer {
   }
 
   /**
-   * Listen. @param options.isTakeover the server of an earlier release may still hold the port: wait for it in the
-   * background
+   * Listen.
+   * @param options.isTakeover true if the server of an earlier release may still hold the port; then wait for the port
+   *   in the background
    * @throws AppError `cannot_listen`
    */
   async open({ isTakeover }: { readonly isTakeover: boolean }): Promise<void> {
@@ -80,9 +81,9 @@ export class RedirectServer {
     const origin = this.#origin();
     for (const [name, value] of Object.entries(SECURITY_HEADERS)) res.setHeader(name, value);
     if (answer !== undefined) return void res.writeHead(200, { 'Content-Type': 'text/plain' }).end(answer);
-    // Only a path of this server: a client may send the address of another one as the target.
+    // Accept only a path: a client may send another server's address as the target.
     if (origin === null || !url.startsWith('/')) return void res.writeHead(404).end();
-    // 308 keeps the method, so that a client of the API does not turn its POST into a GET.
+    // 308 keeps the method, so that API clients don't turn a POST into a GET.
     res.writeHead(308, { Location: `${origin}${url}`, Connection: 'close' }).end();
   }
 }

@@ -2,14 +2,14 @@ import type { Sql } from '../platform/postgres.ts';
 import type { Caller, Plan } from './caller.ts';
 import type { KeyLimits } from './key-limits.ts';
 
-/** Part of a caller that its usage is charged to. */
+/** Account of a caller that usage is charged to. */
 export interface ActorAccount extends Pick<Caller, 'orgId' | 'plan' | 'actor'> {
   readonly grant?: { readonly givenBy: string };
   readonly limits?: KeyLimits;
 }
 
 /**
- * Find the account of the sender of work that outlives its request, with the plan and the limits of now.
+ * Find the account of an actor whose work outlives its request, with the current plan and limits.
  * @returns null if the organization is gone
  */
 export async function findActorAccount(sql: Sql, orgId: string, actor: string): Promise<ActorAccount | null> {

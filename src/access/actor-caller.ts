@@ -6,8 +6,8 @@ import { operatorCallerNamed } from './operator.ts';
 import { selectOrganization } from './organization-store.ts';
 
 /**
- * Find the caller for whom work starts without a request: a key, a user or the operator, with its rights of now.
- * @returns null if the actor is not accepted any more, or is another kind of caller
+ * Find the caller for work that starts without a request: a key, a user or the operator, with its current rights.
+ * @returns null if the actor is no longer valid, or is another kind of caller
  */
 export async function callerOfActor(sql: Sql, orgId: string, actor: string): Promise<Caller | null> {
   const [, kind, id = ''] = /^(key|user|operator):(.+)$/.exec(actor) ?? [];

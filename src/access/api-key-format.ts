@@ -9,16 +9,16 @@ const RANDOM_CHARS = 43;
 const CHECKSUM_CHARS = 6;
 const SHAPE = /^(svc_([0-9A-Za-z]{8})_[0-9A-Za-z]{32,128})_([0-9A-Za-z]{6})$/;
 
-/** Length of the longest possible API key. Longer texts are refused before any work. */
+/** Maximum length of an API key. Longer texts are rejected before any work. */
 export const API_KEY_CHARS_MAX = 4 + PUBLIC_ID_CHARS + 1 + 128 + 1 + CHECKSUM_CHARS;
 
-/** First characters of the public ids of an installation's new keys. Enough others remain for 62^5 keys. */
+/** Prefix of the public ids of an installation's new keys. It leaves enough characters for 62^5 keys. */
 export const KEY_PREFIX = /^[0-9A-Za-z]{1,3}$/;
 
 /**
  * Create an API key: `svc_<public id>_<256 random bits in base 62>_<checksum>`. The checksum is the CRC-32 of
  * everything before its underscore, as six base-62 digits. It lets secret scanners recognise keys, and reveals typing
- * errors without a query. It protects nothing.
+ * errors without a query. It is no security measure.
  * @param prefix first characters of the public id
  */
 export function newApiKey(prefix = ''): { id: string; key: Secret } {
@@ -57,7 +57,7 @@ function randomBase62(chars: number): string {
   let text = '';
   while (text.length < chars) {
     for (const byte of randomBytes(chars)) {
-      // 248 = 4 x 62: larger bytes would make the first digits more likely.
+      // 248 = 4 x 62. Larger bytes would bias the result towards the first digits.
       if (byte < 248 && text.length < chars) text += ALPHABET.charAt(byte % 62);
     }
   }

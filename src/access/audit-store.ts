@@ -38,16 +38,18 @@ export async function selectAuditRows(
   }));
 }
 
-/** Erase the logged values of these targets before and after changes. Actor, time and statement remain. */
+/** Erase the logged old and new values of these targets. Actor, time and statement remain. */
 export async function eraseAuditedValues(sql: Sql, orgId: string, targets: readonly string[]): Promise<void> {
   await sql`
     UPDATE audit_log SET detail = detail || '{"before": {}, "after": {}, "erased": true}'
     WHERE org_id = ${orgId} AND target = ANY(${sql.array([...targets])}::text[]) AND detail ? 'before'`;
 }
 
-/** Delete entries of all organizations older than `ageMs`. Return the number of deleted rows, at most `rowsMax`. */
+/**
+ * Delete entries older than `ageMs`, across all organizations. Return the number of deleted rows, at most `rowsMax`.
+ */
 export async function deleteOldAuditRows(sql: Sql, ageMs: number, rowsMax: number): Promise<number> {
-  // Ids ascend with time, so the oldest rows need no index on the time.
+  // Ids ascend with time, so finding the oldest rows needs no index on the time.
   const result = await sql`
     DELETE FROM audit_log WHERE id IN (
       SELECT id FROM (SELECT id, at FROM audit_log ORDER BY id LIMIT ${rowsMax}) AS oldest

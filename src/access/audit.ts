@@ -11,11 +11,11 @@ export interface AuditEntry {
   readonly action: string;
   /** Id of the changed thing. */
   readonly target: string | null;
-  /** Details that a reader needs to understand the change, never a credential. */
+  /** Details needed to understand the change, never a credential. */
   readonly detail?: Readonly<Record<string, unknown>>;
 }
 
-/** Write one entry of the audit log, in the transaction of the change. No text of the entry may fail it. */
+/** Write an audit log entry in the transaction of the change. The entry's text must never make the transaction fail. */
 export async function recordAudit(sql: Sql, entry: AuditEntry): Promise<void> {
   await insertAuditRow(sql, {
     orgId: entry.orgId,
@@ -26,12 +26,12 @@ export async function recordAudit(sql: Sql, entry: AuditEntry): Promise<void> {
   });
 }
 
-/** Write several entries of the audit log at once, in their order. */
+/** Write several audit log entries at once, in order. */
 export async function recordAudits(sql: Sql, entries: readonly AuditEntry[]): Promise<void> {
   await insertAuditRows(sql, storableJson(entries.map((entry) => ({ detail: {}, ...entry }))));
 }
 
-/** Number of entries that one statement deletes. */
+/** Maximum number of entries that one statement deletes. */
 const SWEPT_ROWS_MAX = 5_000;
 
 /** Delete entries older than `ageMs`. Return their number. */

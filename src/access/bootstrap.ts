@@ -18,15 +18,15 @@ export function adminKeyFile(dataDir: string): string {
 }
 
 /**
- * Initialise an empty database at the first start: organization `default` (plan enterprise), its default bucket and an
- * admin key with every scope and auth level 10, which is written to `<dataDir>/admin.key` (mode 0600).
+ * Initialise an empty database on first start: create organization `default` (plan enterprise), its default bucket and
+ * an admin key with every scope and auth level 10. Write the key to `<dataDir>/admin.key` (mode 0600).
  *
- * This happens completely or not at all. The file is durable before the transaction commits. A crash between the two
- * leaves a file with an unknown key, which the next start replaces, but never an organization without a known key. If
- * several processes start together, one does the work and the others wait.
+ * This is atomic. The file is durable before the transaction commits. A crash between the two leaves a file with an
+ * unknown key, which the next start replaces, but never an organization without a known key. If several processes start
+ * together, one does the work and the others wait.
  *
  * @param options.createDefaultBucket runs in the same transaction
- * @returns `keyFile` in any case; the file may be on another host, which made the first start
+ * @returns `keyFile` in any case; the file may be on another host that started first
  * @throws AppError `admin_key_not_written` (500) if the data directory is not writable
  */
 export async function bootstrap(
@@ -52,7 +52,7 @@ export async function bootstrap(
       scopes: [...SCOPES],
       authLevel: 10,
     });
-    // A paused process that lost its connection, and with it the lock, must not replace the file of its successor.
+    // A paused process that lost its connection, and thus the lock, must not replace its successor's file.
     await writeKeyFile(keyFile, key, () => lockFirstStart(tx));
     return { created: true, keyFile };
   });
@@ -73,7 +73,7 @@ async function writeKeyFile(keyFile: string, key: Secret, beforeReplacing: () =>
       await syncFolder(folder);
     });
   } finally {
-    await rm(draft, { force: true }).catch(() => {}); // it exists only after a failure, and that error must be thrown
+    await rm(draft, { force: true }).catch(() => {}); // it exists only after a failure; keep that error
   }
 }
 

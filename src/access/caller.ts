@@ -1,7 +1,7 @@
 import { forbidden } from '../platform/errors.ts';
 import type { KeyLimits } from './key-limits.ts';
 
-/** Scopes of keys and tokens. Reading resources of one's own organization needs no scope. */
+/** Scopes of keys and tokens. Reading resources of the caller's organization needs no scope. */
 export const SCOPES = [
   'embed',
   'search',
@@ -29,7 +29,7 @@ export type Role = (typeof ROLES)[number];
 export const PLANS = ['enterprise', 'business', 'pro', 'paid', 'starter', 'free'] as const;
 export type Plan = (typeof PLANS)[number];
 
-/** Caller of an operation, from the only resolver of credentials (`resolve-caller.ts`). */
+/** Caller of an operation. Only `resolve-caller.ts` creates it from credentials. */
 export interface Caller {
   readonly kind: 'api_key' | 'user' | 'operator' | 'channel' | 'grant';
   /**
@@ -39,30 +39,30 @@ export interface Caller {
   readonly actor: string;
   readonly orgId: string;
   readonly plan: Plan;
-  /** User of the token, or the user that the key belongs to. */
+  /** User of the token, or owner of the key; null for neither. */
   readonly userId: string | null;
   readonly role: Role | null;
   readonly department: string | null;
-  /** Names of the groups of the user, or of a key without a user, in order. Absent for none. */
+  /** Sorted names of the groups of the user, or of a key without a user. Absent for none. */
   readonly groups?: readonly string[];
   readonly scopes: ReadonlySet<Scope>;
   /** Highest `privacy_level` that this caller may see, 1 to 10. */
   readonly authLevel: number;
-  /** Limits of the key, also for a client to which the holder of a key gave access. Absent for none. */
+  /** Limits of the key. They also apply to a client that the key's holder authorised. Absent for none. */
   readonly limits?: KeyLimits;
   /**
-   * Set for a caller outside the organization. `unrestricted`: hides documents classified as restricted or
-   * confidential. `public`: also hides documents that are not public_accessible.
+   * Set for a caller outside the organization. `unrestricted` hides documents classified as restricted or confidential.
+   * `public` also hides documents that aren't public_accessible.
    */
   readonly outside?: 'unrestricted' | 'public';
-  /** Set for a client that acts for a person by an access token. */
+  /** Set for a client that acts for a person through an access token. */
   readonly grant?: {
     readonly id: string;
     readonly clientId: string;
     readonly clientName: string;
-    /** Person who gave it: the `actor` of that caller. */
+    /** Person who granted access: the `actor` of that caller. */
     readonly givenBy: string;
-    /** Audience of the token: address of a tool server. */
+    /** Audience of the token: the address of a tool server. */
     readonly resource: string;
   };
 }

@@ -10,7 +10,7 @@ export interface Resolved {
 export interface CredentialCache {
   /** Return the caller if one was found for this credential within the last `cacheMs`. */
   get(credentialHash: string): Caller | undefined;
-  /** Run the look-up, or share the pending look-up of another request with this credential. */
+  /** Run the look-up, or share another request's pending look-up of this credential. */
   load(credentialHash: string, lookUp: () => Promise<Resolved>): Promise<Caller>;
   /** Forget a credential, and discard the result of a pending look-up. */
   forget(credentialHash: string): void;
@@ -19,19 +19,19 @@ export interface CredentialCache {
 }
 
 /**
- * Open a cache of successful look-ups. An entry is valid for `cacheMs` from the start of the look-up, when its data may
- * have been read. For the same reason a request shares a pending look-up only during its first `cacheMs`. So a
- * revocation applies to every request that arrives `cacheMs` after it.
+ * Open a cache of successful look-ups. An entry is valid for `cacheMs` from the start of the look-up, because its data
+ * may have been read then. For the same reason, a request shares a pending look-up only during its first `cacheMs`.
+ * Thus a revocation applies to every request that arrives `cacheMs` after it.
  */
 export function openCredentialCache(settings: { cacheMs: number; cacheEntriesMax: number }): CredentialCache {
   const { cacheMs, cacheEntriesMax } = settings;
-  // The library's time to live is not exact: 0 means unlimited, and an entry is returned in its last millisecond.
+  // The library's TTL isn't exact: 0 means unlimited, and an entry is still returned in its last millisecond.
   const answers = new LRUCache<string, { caller: Caller; untilMs: number }>({ max: cacheEntriesMax });
   const pending = new Map<string, { answer: Promise<Caller>; startedMs: number }>();
 
   return {
     get(credentialHash) {
-      // `get` would change the order. With `peek` the entry that expires first is evicted first.
+      // `get` would change the order. With `peek`, the entry that expires first is evicted first.
       const known = answers.peek(credentialHash);
       return known && performance.now() < known.untilMs ? known.caller : undefined;
     },

@@ -10,7 +10,8 @@ export function missingCredentials(): AppError {
 }
 
 /**
- * Create an error 401, equal for unknown, wrong, revoked and suspended credentials, so that probing reveals nothing.
+ * Create an error 401. It is the same for unknown, wrong, revoked and suspended credentials, so that probing reveals
+ * nothing.
  */
 export function invalidCredentials(): AppError {
   return new AppError({
@@ -21,8 +22,8 @@ export function invalidCredentials(): AppError {
 }
 
 /**
- * Create an error 503 for a key of an organization that another installation serves, or that has not arrived here yet.
- * Use it only for a credential that is proven to be genuine.
+ * Create an error 503 for a key of an organization that another installation serves, or that hasn't arrived here yet.
+ * Use it only for a credential verified as genuine.
  */
 export function organizationElsewhere(): AppError {
   return new AppError({
@@ -35,7 +36,7 @@ export function organizationElsewhere(): AppError {
   });
 }
 
-/** Create an error 401, equal for an unknown email address, a wrong password and a suspended user. */
+/** Create an error 401. It is the same for an unknown email address, a wrong password and a suspended user. */
 export function wrongPassword(): AppError {
   return new AppError({
     code: 'invalid_credentials',
@@ -44,7 +45,7 @@ export function wrongPassword(): AppError {
   });
 }
 
-/** Create an error 401 for an expired credential. Use it only for a credential that is proven to be genuine. */
+/** Create an error 401 for an expired credential. Use it only for a credential verified as genuine. */
 export function expiredCredentials(): AppError {
   return new AppError({
     code: 'expired_credentials',
@@ -53,7 +54,7 @@ export function expiredCredentials(): AppError {
   });
 }
 
-/** Create an error 401, equal for an ended session and one that never existed. */
+/** Create an error 401. It is the same for an ended session and one that never existed. */
 export function sessionEnded(): AppError {
   return new AppError({ code: 'session_ended', status: 401, message: 'your session has ended; sign in again' });
 }

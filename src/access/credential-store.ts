@@ -5,7 +5,7 @@ import type { KeyLimits } from './key-limits.ts';
 import type { OidcClaims } from './oidc.ts';
 import type { OwnTokenClaims } from './own-token.ts';
 
-/** Fields of a user that the resolver needs. */
+/** User fields that the resolver needs. */
 export interface UserFacts {
   readonly id: string;
   readonly orgId: string;
@@ -13,7 +13,7 @@ export interface UserFacts {
   readonly role: Role;
   readonly authLevel: number;
   readonly department: string | null;
-  /** Names of the user's groups, in order. */
+  /** Sorted names of the user's groups. */
   readonly groups: readonly string[];
   /** True if the user or the organization is suspended. */
   readonly suspended: boolean;
@@ -21,28 +21,28 @@ export interface UserFacts {
   readonly generation: number;
 }
 
-/** Stored key with its organization and its user, all read in one snapshot. */
+/** Stored key with its organization and user, read in one snapshot. */
 export interface ApiKeyFacts {
   readonly id: string;
   readonly orgId: string;
   readonly plan: Plan;
   readonly hash: Uint8Array;
-  /** Sealed key of the hash, for a key that another installation made; null for a key of this one. */
+  /** Sealed pepper of the hash, for a key created by another installation; null for a key of this one. */
   readonly sealedPepper: Buffer | null;
-  /** True if another installation serves the organization, or if it has not arrived here yet. */
+  /** True if another installation serves the organization, or if it hasn't arrived here yet. */
   readonly isElsewhere: boolean;
   readonly scopes: readonly Scope[];
   readonly authLevel: number;
   readonly limits: KeyLimits | null;
   readonly user: Pick<UserFacts, 'id' | 'role' | 'authLevel' | 'department'> | null;
-  /** Names of the groups of the user, or of a key without a user, in order. */
+  /** Sorted names of the groups of the user, or of a key without a user. */
   readonly groups: readonly string[];
   /** True if the key is revoked, or its organization, user or creator is suspended. */
   readonly refused: boolean;
-  /** Milliseconds until the key expires or is revoked, by the clock of the database, or null if it never does. */
+  /** Milliseconds until the key expires or is revoked, by the database clock; null for never. */
   readonly endsInMs: number | null;
   readonly expired: boolean;
-  /** True if its last use was recorded more than a minute ago, or never. */
+  /** True if its last use was never recorded, or more than a minute ago. */
   readonly lastUsedIsOld: boolean;
 }
 
@@ -67,7 +67,7 @@ interface ApiKeyFactsRow {
   last_used_is_old: boolean;
 }
 
-/** Select a key by its public id alone, since its organization is not known yet. */
+/** Select a key by public id alone, since its organization isn't known yet. */
 export async function selectApiKeyFacts(sql: Sql, keyId: string): Promise<ApiKeyFacts | null> {
   const [row] = await sql<ApiKeyFactsRow[]>`
     SELECT k.id, k.org_id, o.plan, k.hash, k.sealed_pepper, k.scopes, k.auth_level, k.limits,
@@ -120,7 +120,7 @@ interface UserFactsRow {
   token_generation: number;
 }
 
-/** Begin a query of users, up to its conditions. */
+/** Build the user query, without its conditions. */
 function userFacts(sql: Sql): SqlFragment {
   return sql`
     SELECT u.id, u.org_id, o.plan, u.role, u.auth_level, u.department, u.token_generation,
@@ -143,13 +143,13 @@ function toUserFacts(row: UserFactsRow): UserFacts {
   };
 }
 
-/** Select a user by the id in our records. */
+/** Select a user by our own id. */
 export async function selectUserFactsById(sql: Sql, orgId: string, userId: string): Promise<UserFacts | null> {
   const [row] = await sql<UserFactsRow[]>`${userFacts(sql)} WHERE u.org_id = ${orgId} AND u.id = ${userId}`;
   return row ? toUserFacts(row) : null;
 }
 
-/** Select the user of an own token. Return null also if the token was revoked. */
+/** Select the user of one of our own tokens. Return null if the token was revoked. */
 export async function selectUserFacts(
   sql: Sql,
   { orgId, userId, tokenId, generation }: Pick<OwnTokenClaims, 'orgId' | 'userId' | 'tokenId' | 'generation'>,
@@ -162,9 +162,9 @@ export async function selectUserFacts(
 }
 
 /**
- * Select a user by the identity at the issuer alone. The organization comes from our record, never from the token.
- * Return null also if all tokens of the user were revoked after this one was issued. The user joins and leaves the
- * groups that the token names.
+ * Select a user by identity at the issuer alone. The organization comes from our record, never from the token. Return
+ * null if all tokens of the user were revoked after this one was issued. Update the user's groups to those that the
+ * token names.
  */
 export async function selectUserFactsByOidc(
   sql: Sql,
@@ -182,13 +182,13 @@ export async function selectUserFactsByOidc(
   return isNew ? selectUserFactsById(sql, user.orgId, user.id) : user;
 }
 
-/** User for whom an actor acts, and the groups that it belongs to. */
+/** User that an actor acts for, and the groups it belongs to. */
 export type ActorReader = Required<Pick<Caller, 'userId' | 'groups'>>;
 
 /**
  * Find the user and the groups of a key (`key:<id>`), user, channel or grant (`grant:<id>`) of an organization, without
- * its credential. Return null if it is not accepted any more. Other actors, such as the operator, only need an
- * organization that is not suspended.
+ * its credential. Return null if it is no longer valid. For other actors, such as the operator, only require that the
+ * organization isn't suspended.
  */
 export async function findActorReader(sql: Sql, orgId: string, actor: string): Promise<ActorReader | null> {
   if (actor.startsWith('grant:')) {

@@ -44,7 +44,7 @@ export type CallerDescription = z.output<typeof CallerDescription>;
 
 const KINDS = { api_key: 'key', user: 'user', operator: 'operator', grant: 'client', channel: 'user' } as const;
 
-/** Describe the caller of a request to itself. */
+/** Describe the caller of a request, for the response to it. */
 export async function describeCaller(sql: Sql, caller: Caller): Promise<CallerDescription> {
   const { orgId, userId, authLevel, grant } = caller;
   const keyId = caller.kind === 'api_key' ? caller.actor.replace(/^key:/, '') : null;

@@ -2,14 +2,14 @@ import { AppError } from '../platform/errors.ts';
 import { RefusalBrake, type RefusalBrakeSettings } from '../platform/refusal-brake.ts';
 
 /**
- * Brake on guessing credentials. It counts refusals by source, which is an address or the id of a key. Beyond its
- * allowance, each further refusal of a source is delayed. Valid credentials are never delayed, so failures of another
- * caller behind the same address lock nobody out.
+ * Brake on guessing credentials. It counts refusals by source: an address or a key id. Beyond a source's allowance, it
+ * delays each further refusal. It never delays valid credentials, so a caller's failures lock out nobody else behind
+ * the same address.
  */
 export class FailedLogins {
   readonly #brake: RefusalBrake;
 
-  /** @param settings.perMinute undelayed refusals of one source in a minute */
+  /** @param settings.perMinute refusals per source and minute without delay */
   constructor({
     perMinute,
     ...waits
@@ -21,7 +21,7 @@ export class FailedLogins {
    * Count a refusal, and wait if one of its sources has used up its allowance.
    *
    * @param signal ends the wait
-   * @throws AppError `too_many_failed_logins` (429) if too many refusals wait already
+   * @throws AppError `too_many_failed_logins` (429) if too many refusals are already waiting
    */
   async brake(sources: readonly string[], signal: () => AbortSignal): Promise<void> {
     if (!(await this.#brake.brake(sources, signal))) throw tooMany();

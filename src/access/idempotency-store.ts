@@ -4,9 +4,9 @@ export interface IdempotencyRow {
   readonly fingerprint: Uint8Array;
   /** Status of the response, or null while the first request is in progress. */
   readonly status: number | null;
-  /** JSON text of the response. Null while the first request is in progress, and if the response is sealed. */
+  /** JSON text of the response; null while the first request is in progress, or if the response is sealed. */
   readonly bodyJson: string | null;
-  /** Encrypted JSON text of a response with a secret, else null. */
+  /** Encrypted JSON text of a response with a secret; null for others. */
   readonly sealedBody: Uint8Array | null;
 }
 
@@ -18,8 +18,8 @@ export interface HeldKey {
 }
 
 /**
- * Claim the key for an attempt if there is no row, if the row has expired, or if it belongs to an equal request that
- * died. Return false if the claim fails.
+ * Claim the key for an attempt. This succeeds if there is no row, if the row has expired, or if it belongs to an
+ * identical request that died. Return false if the claim fails.
  */
 export async function claimIdempotencyKey(
   sql: Sql,
@@ -55,8 +55,8 @@ export async function selectIdempotencyRow(sql: Sql, orgId: string, key: string)
 }
 
 /**
- * Store the response of the attempt that holds the key. An attempt that lost it changes nothing. The body is stored as
- * JSON text inside a JSON string, since jsonb would reorder its keys and refuses U+0000.
+ * Store the response of the attempt that holds the key. An attempt that lost it changes nothing. Store the body as JSON
+ * text inside a JSON string, because jsonb would reorder its keys and refuses U+0000.
  */
 export async function updateIdempotencyResponse(
   sql: Sql,
@@ -68,7 +68,7 @@ export async function updateIdempotencyResponse(
   await sql`UPDATE idempotency_keys SET response_status = ${status}, ${column} WHERE ${isHeld(sql, held)}`;
 }
 
-/** Let the lock end `lockMs` from now. Return false if the attempt no longer holds the key. */
+/** Extend the lock to `lockMs` from now. Return false if the attempt no longer holds the key. */
 export async function extendIdempotencyLock(sql: Sql, held: HeldKey, lockMs: number): Promise<boolean> {
   const result = await sql`
     UPDATE idempotency_keys
@@ -77,7 +77,7 @@ export async function extendIdempotencyLock(sql: Sql, held: HeldKey, lockMs: num
   return result.count === 1;
 }
 
-/** Delete the attempt that holds the key, which frees the key. */
+/** Delete the attempt that holds the key, and so free the key. */
 export async function deleteIdempotencyLock(sql: Sql, held: HeldKey): Promise<void> {
   await sql`DELETE FROM idempotency_keys WHERE ${isHeld(sql, held)}`;
 }
@@ -96,9 +96,9 @@ export async function deleteExpiredIdempotencyKeys(sql: Sql, rowsMax: number): P
 }
 
 /**
- * Replace stored responses that name one of these documents by 410. They then contain no facts about it, and a repeated
- * request still does not run again.
- * @param ids ids of documents, or of files as which vector stores show documents; other responses may name such a file
+ * Replace stored responses that name one of these documents by 410, so that they contain nothing about it but a
+ * repeated request still doesn't run again.
+ * @param ids document ids, or the file ids under which vector stores list documents
  */
 export async function forgetResponsesAbout(sql: Sql, orgId: string, ids: readonly string[]): Promise<void> {
   const body = JSON.stringify({ detail: 'the document of this request was deleted' });

@@ -18,7 +18,7 @@ const KEEP_MS = 24 * 3_600_000;
 const KEY_CHARS_MAX = 255;
 const CLAIM_TRIES_MAX = 5;
 
-/** Lock of one attempt on a key. An attempt that takes over from a dead one has another `attempt`. */
+/** Lock of one attempt on a key. An attempt that takes over from a dead one has a new `attempt`. */
 export type IdempotencyLock = HeldKey;
 
 export type IdempotentStart =
@@ -26,8 +26,8 @@ export type IdempotentStart =
   | { readonly state: 'replay'; readonly status: number; readonly body: unknown };
 
 /**
- * Compute the SHA-256 that identifies a request: operation id, path parameters, body, in this order. The length of each
- * part precedes it, so that a moved boundary gives another fingerprint.
+ * Compute the SHA-256 that identifies a request from its operation id, path parameters and body, in this order. Prefix
+ * each part with its length, so that moving a boundary changes the fingerprint.
  */
 export function fingerprintRequest(...parts: readonly (string | Uint8Array)[]): Buffer {
   const hash = createHash('sha256');
@@ -40,11 +40,12 @@ export function fingerprintRequest(...parts: readonly (string | Uint8Array)[]): 
 
 /**
  * Begin a request with an `Idempotency-Key`. Call this outside any transaction, so that a second request sees the
- * first. Then end it with `finishIdempotent` or `abandonIdempotent`. The first response is kept for 24 h.
+ * first. Then end it with `finishIdempotent` or `abandonIdempotent`. The response of the first request is kept for 24
+ * h.
  *
  * @param request.lockMs time after which the first request counts as dead and may be repeated, unless
  *   `extendIdempotent` extends the lock
- * @param request.encryptionKey key of responses with a secret
+ * @param request.encryptionKey key for responses that contain a secret
  * @throws AppError `idempotency_key_invalid` (400), `idempotency_in_progress` (409, retryable),
  *   `idempotency_key_reused` (422: the key was used with another request)
  */
@@ -90,25 +91,25 @@ function bodyOf(row: IdempotencyRow, request: { orgId: string; key: string; encr
   return unseal(request.encryptionKey, Buffer.from(row.sealedBody), contextOf(request));
 }
 
-/** Name the record of a sealed response. */
+/** Build the encryption context of a sealed response. */
 export function contextOf({ orgId, key }: { orgId: string; key: string }): string {
   return `idempotency_keys/${orgId}/${key}`;
 }
 
 /**
- * Keep the key of an unfinished request for `lockMs` from now. Return false if the request already counted as dead, so
- * that another one may have its key.
+ * Hold the key of an unfinished request for `lockMs` from now. Return false if the request already counted as dead and
+ * another one may hold the key.
  */
 export async function extendIdempotent(sql: Sql, lock: IdempotencyLock, lockMs: number): Promise<boolean> {
   return extendIdempotencyLock(sql, lock, lockMs);
 }
 
 /**
- * End a request with its response. A 2xx or 3xx is kept and returned again. Any other status frees the key, so that the
- * caller can correct the request and reuse the key. `sql` may be the transaction of the change.
+ * End a request with its response. Keep a 2xx or 3xx to return it again. For any other status, free the key, so that
+ * the caller can correct the request and reuse it. `sql` may be the transaction of the change.
  *
  * @param response.body any value that JSON can represent
- * @param response.encryptionKey set if the body has a secret, which is then stored only encrypted
+ * @param response.encryptionKey set if the body contains a secret, to store it only encrypted
  */
 export async function finishIdempotent(
   sql: Sql,
@@ -122,12 +123,12 @@ export async function finishIdempotent(
   await updateIdempotencyResponse(sql, lock, { status, body });
 }
 
-/** End a request without keeping a response, which frees the key. */
+/** End a request without keeping a response, and free the key. */
 export async function abandonIdempotent(sql: Sql, lock: IdempotencyLock): Promise<void> {
   await deleteIdempotencyLock(sql, lock);
 }
 
-/** Delete keys older than 24 h of all organizations. Return their number; call again while it equals `rowsMax`. */
+/** Delete keys older than 24 h, across all organizations. Return their number; call again while it equals `rowsMax`. */
 export async function sweepIdempotencyKeys(sql: Sql, rowsMax = 1000): Promise<number> {
   return deleteExpiredIdempotencyKeys(sql, rowsMax);
 }

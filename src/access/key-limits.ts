@@ -4,7 +4,7 @@ import { perAxis, perRateAxis } from '../platform/provider-settings.ts';
 
 const LISTED_MAX = 100;
 
-/** Limits of one key, besides those of the plan of its organization. An absent one does not limit. */
+/** Limits of one key, in addition to those of its organization's plan. Absent means unlimited. */
 export const KeyLimits = z
   .strictObject({
     quotas: perAxis.optional().describe('maximum number of texts or images per calendar month, by axis'),
@@ -25,10 +25,10 @@ export const KeyLimits = z
   .meta({ id: 'KeyLimits' });
 export type KeyLimits = Readonly<z.output<typeof KeyLimits>>;
 
-/** Scopes of keys with limits. Others could lift the limits, or reach models and buckets in another way. */
+/** Scopes that a key with limits may have. Others could lift the limits, or reach models and buckets in other ways. */
 const LIMITED_SCOPES: ReadonlySet<string> = new Set(['embed', 'search', 'documents:write', 'jobs:write']);
 
-/** @throws AppError `invalid_request` (400) if a key with limits has a scope that could avoid them */
+/** @throws AppError `invalid_request` (400) if a key with limits has a scope that could bypass them */
 export function requireLimitedScopes(scopes: readonly string[], limits: KeyLimits | null): void {
   const other = limits === null ? undefined : scopes.find((scope) => !LIMITED_SCOPES.has(scope));
   if (other === undefined) return;
@@ -36,7 +36,7 @@ export function requireLimitedScopes(scopes: readonly string[], limits: KeyLimit
   throw invalidRequest(`scopes: a key with limits can have ${allowed}, not ${other}`, 'scopes');
 }
 
-/** Return the limits, or null if they limit nothing. */
+/** Return the limits, or null if there are none in effect. */
 export function limitsOrNull(limits: KeyLimits | null | undefined): KeyLimits | null {
   const isEmpty = Object.values(limits ?? {}).every((limit) => limit === undefined || Object.keys(limit).length === 0);
   return isEmpty ? null : (limits ?? null);
@@ -47,7 +47,7 @@ export function isModelAllowed(limits: KeyLimits | null | undefined, modelId: st
   return limits?.models?.includes(modelId) ?? true;
 }
 
-/** @throws AppError `model_not_allowed` (403) if the limits of a key name other models */
+/** @throws AppError `model_not_allowed` (403) if the limits of a key don't include the model */
 export function requireModelAllowed(limits: KeyLimits | null | undefined, modelId: string): void {
   if (isModelAllowed(limits, modelId)) return;
   throw forbidden(`this key may use ${limits?.models?.join(', ')}, not ${modelId}`, 'model_not_allowed');

@@ -1,7 +1,7 @@
 import { seal, unseal } from '../platform/seal.ts';
 import type { KeyRing } from '../platform/secret-key.ts';
 
-/** Return the identity of the sealed pepper of an organization's keys. */
+/** Return the encryption context of the sealed pepper of an organization's keys. */
 export function pepperContextOf(orgId: string): string {
   return `api_key_pepper/${orgId}`;
 }
@@ -11,7 +11,7 @@ export function sealPepper(encryption: Buffer, pepper: Buffer, orgId: string): B
   return seal(encryption, pepper.toString('base64url'), pepperContextOf(orgId));
 }
 
-/** Return the pepper under which the hash of a key was made. @throws AppError `sealed_value_unreadable` (500) */
+/** Return the pepper of a key's hash. @throws AppError `sealed_value_unreadable` (500) */
 export function pepperOf(
   { apiKeyPepper, encryption }: Pick<KeyRing, 'apiKeyPepper' | 'encryption'>,
   { orgId, sealedPepper }: { readonly orgId: string; readonly sealedPepper: Buffer | null },

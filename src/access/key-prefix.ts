@@ -3,8 +3,8 @@ import { recordAudit } from './audit.ts';
 import { selectKeyPrefix, updateKeyPrefix } from './key-store.ts';
 
 /**
- * Let the public ids of new API keys begin with some characters, by which a proxy finds this installation among
- * several. Present keys stay as they are.
+ * Set the prefix of the public ids of new API keys, by which a proxy can route to this installation among several.
+ * Existing keys don't change.
  * @param prefix characters of `KEY_PREFIX`; null for none
  */
 export async function setKeyPrefix(sql: Sql, actor: string, prefix: string | null): Promise<{ before: string | null }> {

@@ -32,8 +32,8 @@ function toApiKey(row: ApiKeyRow): ApiKey {
 }
 
 /**
- * Insert a key, or return null if the id is taken. `lifetimeMs` counts from the clock of the database; null: unlimited.
- * A key that a key without a user creates has the creator of that key.
+ * Insert a key, or return null if the id is taken. `lifetimeMs` counts from now by the database clock; null for
+ * unlimited. If a key without a user creates it, it inherits that key's creator.
  */
 export async function insertApiKey(
   sql: Sql,
@@ -61,7 +61,7 @@ export async function insertApiKey(
   return row ? toApiKey(row) : null;
 }
 
-/** Select keys, newest first. @param page.after id of the key before the first one */
+/** Select keys, newest first. @param page.after id of the key that precedes the page */
 export async function selectApiKeys(
   sql: Sql,
   orgId: string,
@@ -80,7 +80,7 @@ export async function selectApiKey(sql: Sql, orgId: string, id: string): Promise
   return row ? toApiKey(row) : null;
 }
 
-/** Select the keys with this id, or with this name if they are not revoked. */
+/** Select the key with this id, or the unrevoked keys with this name. */
 export async function selectKeysNamed(sql: Sql, orgId: string, idOrName: string): Promise<ApiKey[]> {
   const rows = await sql<ApiKeyRow[]>`
     SELECT ${columns(sql)} FROM api_keys
@@ -93,7 +93,7 @@ export async function selectKeysNamed(sql: Sql, orgId: string, idOrName: string)
 /**
  * Change a key; call this on a locked row.
  *
- * @param changes.lifetimeMs counts from now; null: unlimited, undefined: the end stays
+ * @param changes.lifetimeMs counts from now; null for unlimited; undefined to keep the expiry
  */
 export async function updateApiKey(
   sql: Sql,
@@ -117,7 +117,7 @@ export async function lockApiKey(sql: Sql, orgId: string, id: string): Promise<A
   return row ? toApiKey(row) : null;
 }
 
-/** Revoke a key `afterMs` from now. Return false if it does not exist or is already revoked by then. */
+/** Revoke a key `afterMs` from now. Return false if it doesn't exist or is already revoked by then. */
 export async function updateRevocation(sql: Sql, orgId: string, id: string, afterMs: number): Promise<boolean> {
   const result = await sql`
     UPDATE api_keys SET revoked_at = now() + ${afterMs}::double precision * interval '1 millisecond'
@@ -126,7 +126,7 @@ export async function updateRevocation(sql: Sql, orgId: string, id: string, afte
   return result.count > 0;
 }
 
-/** Delete the oldest revoked and expired keys of an organization beyond `keysMax`. */
+/** Delete an organization's oldest revoked and expired keys beyond `keysMax`. */
 export async function deleteOldEndedKeys(sql: Sql, orgId: string, keysMax: number): Promise<void> {
   await sql`
     DELETE FROM api_keys WHERE org_id = ${orgId} AND id IN (
@@ -147,7 +147,7 @@ export async function selectApiKeyName(sql: Sql, orgId: string, id: string): Pro
   return (row?.['name'] as string | undefined) ?? null;
 }
 
-/** Read the first characters of the public ids of new keys; null for none. */
+/** Read the prefix of the public ids of new keys; null for none. */
 export async function selectKeyPrefix(sql: Sql): Promise<string | null> {
   const [row] = await sql<{ prefix: string | null }[]>`SELECT key_prefix AS prefix FROM installation`;
   return row?.prefix ?? null;

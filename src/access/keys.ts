@@ -26,20 +26,20 @@ import { type ApiKey, ApiKeyChanges, NewApiKey, type User } from './schema.ts';
 import { selectUser } from './user-store.ts';
 
 const DEFAULT_AUTH_LEVEL = 5;
-/** Maximum number of attempts to find a free public id. Two random ids are equal once in 2 x 10^14. */
+/** Maximum number of attempts to find a free public id. Two random ids collide once in 2 x 10^14. */
 const ID_TRIES_MAX = 5;
 /** Maximum number of revoked and expired keys that an organization keeps. */
 const ENDED_KEYS_MAX = 10_000;
 
-/** New key with its clear text, which exists only now. */
+/** New key with its plain text, which is never available again. */
 export interface CreatedApiKey {
   readonly apiKey: ApiKey;
   readonly key: Secret;
 }
 
 /**
- * Create a key for the caller's organization. It never exceeds the rights of its creator or of its user, and is refused
- * while one of them is suspended.
+ * Create a key for the caller's organization. It never exceeds the rights of its creator or its user, and is refused
+ * while either is suspended.
  *
  * @throws AppError `invalid_request` (400), `scope_missing` or `exceeds_own_rights` or `exceeds_user_rights` (403),
  *   `user_not_found` (404), `user_suspended` or `too_many_api_keys` (409)
@@ -51,7 +51,7 @@ export async function createKey(sql: Sql, keyRing: KeyRing, by: Caller, input: N
   return inTransaction(sql, async (tx) => {
     const user = userId === undefined ? null : await selectUser(tx, by.orgId, userId);
     if (userId !== undefined && !user) throw notFound('user', userId);
-    // The key would be refused like a wrong one, without a reason.
+    // Otherwise requests with the key would fail without an explanation.
     if (user?.suspended_at) throw conflict(`the user ${user.email} is suspended; resume it first`, 'user_suspended');
     const authLevel = wantedLevel ?? Math.min(DEFAULT_AUTH_LEVEL, by.authLevel, user?.auth_level ?? 10);
     requireRights(by, scopes, authLevel, user);
@@ -97,7 +97,7 @@ export async function findKey(sql: Sql, by: Caller, id: string): Promise<ApiKey>
 }
 
 /**
- * Find a key by its id, or by its name.
+ * Find a key by id or name.
  *
  * @throws AppError `api_key_not_found` (404), `name_ambiguous` (409) if several keys have the name
  */
@@ -110,7 +110,7 @@ export async function findKeyNamed(sql: Sql, by: Caller, idOrName: string): Prom
 }
 
 /**
- * Change the name, rights or end of a key, effective within 1 s. The caller must have the old and the new rights.
+ * Change the name, rights or expiry of a key, effective within 1 s. The caller must have the old and the new rights.
  *
  * @throws AppError `invalid_request` (400), `scope_missing` or `exceeds_own_rights` or `exceeds_user_rights` (403),
  *   `api_key_not_found` (404), `api_key_revoked` (409)
@@ -133,7 +133,7 @@ export async function editKey(sql: Sql, by: Caller, id: string, input: ApiKeyCha
 }
 
 /**
- * Revoke a key. It is refused everywhere within 1 s. Revoking it again changes nothing. A key may always revoke itself.
+ * Revoke a key. Every process refuses it within 1 s. Revoking it again has no effect. A key may always revoke itself.
  *
  * @throws AppError `scope_missing` or `exceeds_own_rights` (403), `api_key_not_found` (404)
  */
@@ -148,8 +148,8 @@ export async function revokeKey(sql: Sql, by: Caller, id: string): Promise<void>
 }
 
 /**
- * Create a key with the attributes and the lifetime of the old one, counted from now, and revoke the old one after
- * `graceMs`. Until then both work. The caller becomes the creator of the new one.
+ * Create a key with the attributes and lifetime (counted from now) of an old one, and revoke the old one after
+ * `graceMs`. Until then both work. The caller becomes the creator of the new key.
  *
  * @throws AppError `scope_missing` or `exceeds_own_rights` (403), `api_key_not_found` (404), `api_key_revoked` or
  *   `too_many_api_keys` (409)
@@ -189,7 +189,7 @@ export async function rotateKey(
 }
 
 /**
- * Lock a key that has no more rights than the caller, and find its user.
+ * Lock a key, require that the caller has all its rights, and find its user.
  *
  * @throws AppError `exceeds_own_rights` (403), `api_key_not_found` (404)
  */

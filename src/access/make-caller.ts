@@ -2,7 +2,7 @@ import { type Caller, hasScope, type Scope } from './caller.ts';
 import type { ApiKeyFacts, UserFacts } from './credential-store.ts';
 import { SCOPES_BY_ROLE } from './roles.ts';
 
-/** Make the caller of an API key, which never has more rights than its user. */
+/** Create the caller for an API key. It never has more rights than the key's user. */
 export function callerOfKey(key: ApiKeyFacts): Caller {
   const allowed = key.user ? SCOPES_BY_ROLE[key.user.role] : null;
   return Object.freeze({
@@ -35,7 +35,7 @@ export function callerOfUser(user: UserFacts): Caller {
   });
 }
 
-/** Make the caller of a client to which a person gave access. It never has more rights than the person. */
+/** Create the caller for a client that a person authorised. It never has more rights than the person. */
 export function callerOfGrant(person: Caller, grant: NonNullable<Caller['grant']>, scopes: readonly Scope[]): Caller {
   return Object.freeze({
     ...person,

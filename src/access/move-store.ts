@@ -1,17 +1,17 @@
 import type { Sql, SqlFragment } from '../platform/postgres.ts';
 import type { MoveState, Organization } from './schema.ts';
 
-/** Organization whose row is locked for a change of the state of its move. */
+/** Organization whose row is locked to change the state of its move. */
 export interface MovingOrganization extends Pick<Organization, 'id' | 'name' | 'plan'> {
   readonly state: MoveState | null;
-  /** Export that the state belongs to; null without a state. */
+  /** Id of the export that the state belongs to; null without a state. */
   readonly moveId: string | null;
   readonly suspendedAt: Date | null;
 }
 
 /**
- * Lock an organization until the transaction ends. Unlike other locks of it, this one waits for transactions that have
- * inserted rows of the organization, and makes later ones wait.
+ * Lock an organization until the transaction ends. Unlike its other locks, this one waits for transactions that have
+ * inserted rows of the organization, and blocks later ones.
  */
 export async function lockForMove(tx: Sql, orgId: string): Promise<MovingOrganization | null> {
   const [row] = await tx`
@@ -27,7 +27,7 @@ export async function lockForMove(tx: Sql, orgId: string): Promise<MovingOrganiz
   };
 }
 
-/** Set the state of a locked organization that it has while it is served here. */
+/** Set the move state of a locked organization that is still served here. */
 export async function updateMoveState(
   tx: Sql,
   orgId: string,
@@ -37,7 +37,7 @@ export async function updateMoveState(
     UPDATE organizations SET move_state = ${move?.state ?? null}, move_id = ${move?.id ?? null} WHERE id = ${orgId}`;
 }
 
-/** End serving a locked organization. All its credentials are refused, as if it were suspended. */
+/** Stop serving a locked organization. All its credentials are then refused, as if it were suspended. */
 export async function markMoved(tx: Sql, orgId: string): Promise<void> {
   await tx`
     UPDATE organizations SET move_state = 'moved', suspended_before = suspended_at,
@@ -45,20 +45,20 @@ export async function markMoved(tx: Sql, orgId: string): Promise<void> {
     WHERE id = ${orgId}`;
 }
 
-/** Serve a locked organization again that was marked as moved. */
+/** Resume serving a locked organization that was marked as moved. */
 export async function markTakenBack(tx: Sql, orgId: string): Promise<void> {
   await tx`
     UPDATE organizations SET move_state = NULL, move_id = NULL, suspended_at = suspended_before, suspended_before = NULL
     WHERE id = ${orgId}`;
 }
 
-/** Begin to serve a locked organization that has arrived. */
+/** Start serving a locked organization that has arrived. */
 export async function markArrived(tx: Sql, orgId: string, suspendedAt: Date | null): Promise<void> {
   await tx`
     UPDATE organizations SET move_state = NULL, move_id = NULL, suspended_at = ${suspendedAt} WHERE id = ${orgId}`;
 }
 
-/** Return the states of the organizations that move, by their ids. */
+/** Return the move states of organizations, by organization id. */
 export async function selectMoveStates(sql: Sql): Promise<ReadonlyMap<string, MoveState>> {
   const rows = await sql<{ id: string; state: MoveState }[]>`
     SELECT id, move_state AS state FROM organizations WHERE move_state IS NOT NULL`;
@@ -66,8 +66,8 @@ export async function selectMoveStates(sql: Sql): Promise<ReadonlyMap<string, Mo
 }
 
 /**
- * Return a condition on a column with the id of an organization: it is not being moved. PostgreSQL reads the few that
- * are once for a statement.
+ * Build the condition that the organization in a column isn't being moved. PostgreSQL reads the few moving ones once
+ * per statement.
  */
 export function isStaying(sql: Sql, column: string): SqlFragment {
   return sql`${sql(column)} <> ALL (ARRAY(SELECT id FROM organizations WHERE move_state IS NOT NULL))`;

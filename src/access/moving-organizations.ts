@@ -3,10 +3,10 @@ import type { Sql } from '../platform/postgres.ts';
 import { selectMoveStates } from './move-store.ts';
 import type { MoveState } from './schema.ts';
 
-/** Time for which the states are kept, and with it the longest delay until a process follows a change. */
+/** Time for which the states are cached, and so the maximum delay until a process notices a change. */
 export const STATES_KEPT_MS = 500;
 
-/** Reads which organizations move, at most once in `STATES_KEPT_MS`. */
+/** Reads which organizations are moving, at most once per `STATES_KEPT_MS`. */
 export class MovingOrganizations {
   readonly #sql: Sql;
   #states: Promise<ReadonlyMap<string, MoveState>> = Promise.resolve(new Map());
@@ -16,7 +16,7 @@ export class MovingOrganizations {
     this.#sql = sql;
   }
 
-  /** @throws AppError `organization_moving` (503) if nothing of the organization may change */
+  /** @throws AppError `organization_moving` (503) if the organization must not change now */
   async requireStaying(orgId: string): Promise<void> {
     if (performance.now() >= this.#readMs + STATES_KEPT_MS) {
       this.#readMs = performance.now();

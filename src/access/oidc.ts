@@ -8,26 +8,26 @@ import { readGroupsClaim } from './groups/claimed-groups.ts';
 
 /** Settings of `oidc`. */
 export interface OidcSettings {
-  /** Issuer, which must be equal to the `iss` claim. */
+  /** Issuer; must equal the `iss` claim. */
   readonly issuer: string;
   readonly audience: string;
-  /** Only algorithm accepted for the issuer's signatures. */
+  /** The only accepted signature algorithm of the issuer. */
   readonly algorithm: string;
-  /** Header type that tokens must have: `at+jwt` (RFC 9068) or `JWT`. Null accepts any, as many issuers set none. */
+  /** Required `typ` header of tokens: `at+jwt` (RFC 9068) or `JWT`. Null accepts any, because many issuers set none. */
   readonly tokenType?: string | null;
   /** Clients (`azp`, or `client_id`) whose tokens are accepted; null accepts those of every client. */
   readonly authorizedParties?: readonly string[] | null;
-  /** Client id of the web console at the issuer. Null: no sign-in there by OIDC. */
+  /** Client id of the web console at the issuer; null to disable OIDC sign-in there. */
   readonly clientId?: string | null;
-  /** Null for a public client, which has none. */
+  /** Null for a public client. */
   readonly clientSecret?: Secret | null;
   /** Requested scopes, including `openid`. */
   readonly scopes?: readonly string[];
   /** Organizations by the domain of their people's email addresses. */
   readonly emailDomains?: Readonly<Record<string, string>>;
-  /** True to add people of these domains at their first sign-in. */
+  /** True to create users for people of these domains when they first sign in. */
   readonly provision?: boolean;
-  /** Claim with the groups of the person; null: tokens name no groups. */
+  /** Claim that contains the person's groups; null if tokens have none. */
   readonly groupsClaim?: string | null;
 }
 
@@ -39,9 +39,9 @@ export interface OidcClaims {
   readonly expiresAtMs: number;
   /** Value that ties an ID token to one sign-in, or null. */
   readonly nonce: string | null;
-  /** Email address that the issuer has confirmed, or null. */
+  /** Email address confirmed by the issuer, or null. */
   readonly verifiedEmail: string | null;
-  /** Groups that the token names; null if the settings name no claim for them. */
+  /** Groups that the token names; null if no claim for them is configured. */
   readonly groups: readonly string[] | null;
 }
 
@@ -54,7 +54,9 @@ export interface OidcVerifier {
   verify(token: string): Promise<OidcClaims>;
 }
 
-/** Signature algorithms with a key pair. With a shared secret, the issuer's public key could serve as the secret. */
+/**
+ * Signature algorithms with a key pair. If shared secrets were accepted, the issuer's public key could serve as one.
+ */
 const ALGORITHMS = [
   'RS256',
   'RS384',
@@ -70,7 +72,7 @@ const ALGORITHMS = [
 ];
 const ISSUER_TIMEOUT_MS = 3000;
 const ISSUER_BODY_BYTES_MAX = 1024 * 1024;
-/** Pause after a failure of the issuer, so that not every request waits for it. */
+/** Pause after a failure of the issuer, so that not every request has to wait for it. */
 const ISSUER_PAUSE_MS = 1000;
 const CLOCK_TOLERANCE_SECONDS = 30;
 const SUBJECT_CHARS_MAX = 255; // OpenID Connect Core 1.0, section 2
@@ -79,11 +81,11 @@ const Discovery = z.object({ issuer: z.string(), jwks_uri: z.url({ protocol: /^h
 const JwkSet = z.object({ keys: z.array(z.looseObject({ kty: z.string() })).max(100) });
 
 /**
- * Open a verifier of the tokens of one OIDC issuer. It contacts only that issuer and the `jwks_uri` of its discovery
- * document: at the first token, and later if its keys are 10 minutes old or one is missing.
+ * Open a verifier for tokens of one OIDC issuer. It contacts only that issuer and the `jwks_uri` of its discovery
+ * document: for the first token, and later if the keys are 10 minutes old or a key is missing.
  *
  * @param settings.isIdToken true to verify ID tokens, whose audience is the client that asked for them
- * @throws AppError `config_invalid` if the algorithm is not a signature by a key pair
+ * @throws AppError `config_invalid` if the algorithm doesn't use a key pair
  */
 export function openOidcVerifier(settings: OidcSettings & { readonly isIdToken?: boolean }): OidcVerifier {
   const { issuer, audience, algorithm, tokenType = null, authorizedParties = null, isIdToken = false } = settings;
@@ -125,7 +127,7 @@ export function openOidcVerifier(settings: OidcSettings & { readonly isIdToken?:
         const groups = groupsClaim === null ? null : readGroupsClaim(payload, groupsClaim);
         return { issuer, subject: sub, issuedAtMs: iat * 1000, expiresAtMs, nonce, verifiedEmail, groups };
       } catch (error) {
-        // The library's errors contain the claims of the token, so do not keep them as cause.
+        // The library's errors contain the token's claims, so don't keep them as the cause.
         if (error instanceof errors.JWTExpired) throw expiredCredentials();
         if (error instanceof errors.JOSEError) throw invalidCredentials();
         throw error;
@@ -140,7 +142,7 @@ function isMadeFor({ aud, azp }: JWTPayload, clientId: string): boolean {
   return !Array.isArray(aud) || aud.length === 1;
 }
 
-/** Open the public keys of the issuer. OpenID Connect Discovery 1.0 finds them on first use. */
+/** Open the public keys of the issuer. They are located on first use by OpenID Connect Discovery 1.0. */
 function openIssuerKeys(issuer: string): JWTVerifyGetKey {
   const discoveryUrl = discoveryUrlOf(issuer);
   let pausedUntilMs = 0;
@@ -172,7 +174,7 @@ function openIssuerKeys(issuer: string): JWTVerifyGetKey {
       keySet = await finding;
       return await keySet(header, token);
     } catch (error) {
-      // Fresh keys stay in use while the issuer is down. Others may have moved to another URL.
+      // Keep using fresh keys while the issuer is down. For others, discover the URL again, which may have changed.
       if (error instanceof AppError && !keySet?.fresh && found === finding) found = null;
       throw error;
     }
@@ -186,7 +188,7 @@ function jwksUrlOf(discovery: z.infer<typeof Discovery>, issuer: string): URL {
   return url;
 }
 
-/** Return the address of the discovery document of an issuer. */
+/** Return the URL of an issuer's discovery document. */
 export function discoveryUrlOf(issuer: string): string {
   return `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
 }
@@ -195,16 +197,15 @@ function issuerDown(issuer: string, cause?: unknown): AppError {
   return dependencyDown('oidc', `the keys of the OIDC issuer ${issuer} cannot be fetched; try again shortly`, cause);
 }
 
-/** Form for an issuer, with the headers that its client needs. */
+/** Form to post to an issuer, with additional headers. */
 interface IssuerForm {
   readonly body: URLSearchParams;
   readonly headers: Readonly<Record<string, string>>;
 }
 
 /**
- * Fetch JSON from an issuer, by POST if there is a form.
- *
- * @throws Error for anything except a 200 with bounded JSON in bounded time; redirects are not followed
+ * Fetch JSON from an issuer, by POST if there is a form. Don't follow redirects.
+ * @throws Error for anything except a 200 with JSON of limited size within the time limit
  */
 export function fetchJson(url: string, form?: IssuerForm): Promise<unknown> {
   return runWithin(ISSUER_TIMEOUT_MS, undefined, (signal) => readJson(url, form, signal));

@@ -25,30 +25,27 @@ import { Sessions } from './sessions/sessions.ts';
 export interface Access {
   readonly callers: CallerResolver;
   readonly sessions: Sessions;
-  /** Sign-in of people by the OIDC issuer, or null if it is not configured. */
+  /** OIDC sign-in of people; null if not configured. */
   readonly oidcSignIn: OidcSignIn | null;
   readonly invitations: Invitations;
   readonly accounts: Accounts;
   /** Authorization server of the tool server. */
   readonly oauth: OAuth;
   readonly passkeys: Passkeys;
-  /** File that contains the admin key since the first start. */
+  /** File that has contained the admin key since the first start. */
   readonly adminKeyFile: string;
   /** True if this start set up the installation. */
   readonly isNew: boolean;
   /** Id of the installation: the id of its first organization. */
   readonly installationId: string;
-  /** Name of the person at the command line in the audit log. */
+  /** Name of the command-line operator in the audit log. */
   readonly operatorActor: string;
   /**
-   * Return the person at the command line as the caller for an organization (name or id).
-   *
-   * @param osUser operating system user of that person; by default the user of this process
+   * Return the command-line operator as a caller for an organization (name or id).
+   * @param osUser operating system user of the operator; by default this process's user
    */
   operator(organization: string, osUser?: string): Promise<Caller>;
-  /**
-   * Create an organization with its bucket `default`. `by` is its creator, by default the person at the command line.
-   */
+  /** Create an organization with its bucket `default`. `by` is its creator, by default the command-line operator. */
   createOrganization(input: NewOrganization, by?: string): Promise<Organization>;
   readonly chores: (everyMs: number) => readonly Chore[];
 }

@@ -1,17 +1,17 @@
 import { type Caller, SCOPES } from './caller.ts';
 import type { Organization } from './schema.ts';
 
-/** Return the name of the person at the command line in the audit log. */
+/** Return the name of the command-line operator in the audit log. */
 export function operatorActor(osUser: string): string {
   return `operator:${osUser}`;
 }
 
-/** Create the caller for the person at the command line, who may do everything within one organization at a time. */
+/** Create the caller for the command-line operator, who may do everything within one organization at a time. */
 export function operatorCaller(organization: Pick<Organization, 'id' | 'plan'>, osUser: string): Caller {
   return operatorCallerNamed(organization, operatorActor(osUser));
 }
 
-/** Create the caller for an operator with a known name in the audit log. */
+/** Create the caller for an operator with a given name in the audit log. */
 export function operatorCallerNamed(organization: Pick<Organization, 'id' | 'plan'>, actor: string): Caller {
   return {
     kind: 'operator',

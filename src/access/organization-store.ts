@@ -19,7 +19,7 @@ function toOrganization(row: OrganizationRow): Organization {
   };
 }
 
-/** Insert an organization; returns null if the name is taken. */
+/** Insert an organization. Return null if the name is taken. */
 export async function insertOrganization(
   sql: Sql,
   organization: { id: string; name: string; plan: Plan },
@@ -40,7 +40,7 @@ export async function selectOrganization(sql: Sql, idOrName: string): Promise<Or
   return row ? toOrganization(row) : null;
 }
 
-/** Select organizations, newest first. @param page.after id of the organization before the first one */
+/** Select organizations, newest first. @param page.after id of the organization that precedes the page */
 export async function selectOrganizations(
   sql: Sql,
   { limit, after }: { limit: number; after?: string | undefined } = { limit: LIST_ROWS_MAX },
@@ -52,12 +52,12 @@ export async function selectOrganizations(
   return rows.map(toOrganization);
 }
 
-/** Lock an organization until the transaction ends. Rows that refer to it can still be inserted. */
+/** Lock an organization until the transaction ends. Rows that reference it can still be inserted. */
 export async function lockOrganization(sql: Sql, orgId: string): Promise<void> {
   await sql`SELECT 1 FROM organizations WHERE id = ${orgId} FOR NO KEY UPDATE`;
 }
 
-/** Key of an advisory lock: an arbitrary number, equal in every process, that nothing else in the database uses. */
+/** Advisory lock key: an arbitrary number, the same in every process and used for nothing else in the database. */
 const FIRST_START_LOCK = 7_310_112_001;
 
 /** Block every other first start until the transaction ends. */
@@ -65,7 +65,7 @@ export async function lockFirstStart(sql: Sql): Promise<void> {
   await sql`SELECT pg_advisory_xact_lock(${FIRST_START_LOCK})`;
 }
 
-/** Find the id of the organization of the first start, which is never removed and exists in no other database. */
+/** Find the id of the first organization. It is never removed and exists in no other database. */
 export async function findFirstOrganization(sql: Sql): Promise<string> {
   const [row] = await sql`SELECT id FROM organizations ORDER BY arrived_at IS NOT NULL, created_at, id LIMIT 1`;
   return row?.['id'] as string;
@@ -84,7 +84,7 @@ export async function updatePlan(sql: Sql, orgId: string, plan: Plan): Promise<O
   return row ? toOrganization(row) : null;
 }
 
-/** Suspend or resume, or return null if the organization does not exist. A repeated suspension keeps the first time. */
+/** Suspend or resume an organization. Return null if it doesn't exist. A repeated suspension keeps the first time. */
 export async function updateOrganizationSuspension(
   sql: Sql,
   orgId: string,
@@ -104,7 +104,9 @@ export async function claimSecretKeyCheck(sql: Sql, mine: Buffer): Promise<Buffe
   return row?.['secret_key_check'] as Buffer;
 }
 
-/** Find the check value of the secret key and the first organization by one query, each null before the first start. */
+/**
+ * Find the check value of the secret key and the first organization in one query. Each is null before the first start.
+ */
 export async function selectFirstStart(
   sql: Sql,
 ): Promise<{ readonly secretKeyCheck: Buffer | null; readonly organizationId: string | null }> {

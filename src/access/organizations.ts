@@ -14,7 +14,7 @@ import {
 import { type MoveState, NewOrganization, type Organization } from './schema.ts';
 
 /**
- * @param actor name of the operator, who alone manages organizations, in the audit log
+ * @param actor name of the operator in the audit log; only operators manage organizations
  * @throws AppError `invalid_request` (400), `organization_exists` (409)
  */
 export async function createOrganization(sql: Sql, actor: string, input: NewOrganization): Promise<Organization> {
@@ -56,7 +56,7 @@ export async function setPlan(sql: Sql, actor: string, orgId: string, plan: Plan
 }
 
 /**
- * Suspend an organization. All its credentials are refused within 1 s.
+ * Suspend an organization. Its credentials are refused within 1 s.
  *
  * @throws AppError `organization_not_found` (404), `organization_moves` (409)
  */
@@ -69,7 +69,7 @@ export async function unsuspendOrganization(sql: Sql, actor: string, orgId: stri
   return setSuspension(sql, actor, orgId, false);
 }
 
-/** Refuse a change of an organization in one of these states of its move. */
+/** Refuse to change an organization whose move is in one of these states. */
 async function requireUnmoved(sql: Sql, orgId: string, states: readonly MoveState[]): Promise<void> {
   const organization = await selectOrganization(sql, orgId);
   const state = organization?.move_state ?? null;

@@ -2,7 +2,7 @@ import { Secret } from '../platform/secret.ts';
 import type { KeyRing } from '../platform/secret-key.ts';
 import { expiredCredentials, invalidCredentials } from './credential-errors.ts';
 
-/** `iss` and `aud` of the appliance's own tokens. No OIDC issuer can have it, since those are URLs. */
+/** `iss` and `aud` of the appliance's own tokens. No OIDC issuer can have this value, because issuers are URLs. */
 export const OWN_ISSUER = 'service';
 /** Type of an access token (RFC 9068). Tokens for other purposes under the same key are refused. */
 const TYPE = 'at+jwt';
@@ -11,9 +11,9 @@ const ALGORITHM = 'HS256';
 export interface OwnTokenClaims {
   readonly orgId: string;
   readonly userId: string;
-  /** Id to revoke this token alone, or null in tokens of earlier versions. */
+  /** Id for revoking this token alone; null in tokens of earlier versions. */
   readonly tokenId: string | null;
-  /** Generation of the user's tokens when it was made. */
+  /** Generation of the user's tokens when this one was signed. */
   readonly generation: number;
   /** Milliseconds since 1970. */
   readonly expiresAtMs: number;
@@ -53,7 +53,7 @@ export async function verifyOwnToken(keyRing: KeyRing, token: string): Promise<O
     if (typeof gen !== 'number' || (jti !== null && typeof jti !== 'string')) throw invalidCredentials();
     return { orgId, userId: sub, tokenId: jti, generation: gen, expiresAtMs: exp * 1000 };
   } catch (error) {
-    // The library's errors contain the claims of the token, so do not keep them as cause.
+    // The library's errors contain the token's claims, so don't keep them as the cause.
     if (error instanceof errors.JWTExpired) throw expiredCredentials();
     if (error instanceof errors.JOSEError) throw invalidCredentials();
     throw error;

@@ -34,7 +34,7 @@ const TOKEN_CHARS_MAX = 8192;
 
 export interface VerifiedToken {
   readonly user: UserFacts;
-  /** Id to revoke this token alone, or null for tokens of an OIDC issuer. */
+  /** Id for revoking this token alone; null for tokens of an OIDC issuer. */
   readonly tokenId: string | null;
   /** Milliseconds since 1970. */
   readonly expiresAtMs: number;
@@ -48,10 +48,10 @@ export interface CallerResolver {
    *   `organization_elsewhere`, `oidc_unavailable` (503)
    */
   resolve(authorization: string | undefined): Promise<Caller>;
-  /** Verify an API key or a user token now, without the cache, and return its record. @throws AppError of `resolve` */
+  /** Verify an API key or user token without the cache, and return its record. @throws AppError of `resolve` */
   verify(credential: string): Promise<{ readonly key: ApiKeyFacts } | VerifiedToken>;
   /**
-   * Return the person at the command line as the caller for one organization.
+   * Return the command-line operator as a caller for one organization.
    *
    * @throws AppError `organization_not_found` (404)
    */
@@ -59,8 +59,8 @@ export interface CallerResolver {
 }
 
 /**
- * Open the only resolver of credentials to callers. Every request passes through it. Successful results are cached for
- * `cacheMs`, so that revocation and suspension take effect within 1 s.
+ * Open the only resolver of credentials to callers. Every request passes through it. It caches successful results for
+ * `cacheMs`, short enough for revocation and suspension to take effect within 1 s.
  *
  * @throws AppError `config_invalid` for invalid OIDC settings
  */
@@ -68,7 +68,7 @@ export function openCallerResolver(settings: {
   sql: Sql;
   keyRing: KeyRing;
   oidc: OidcSettings | null;
-  /** Access tokens of clients; null to accept none. */
+  /** Access tokens of clients; null to reject them. */
   oauth: Pick<OAuth, 'lookUp'> | null;
   logger: Logger;
   cacheMs?: number;
@@ -131,7 +131,7 @@ export function openCallerResolver(settings: {
       const isKey = credential.startsWith('svc_');
       if (isKey && credential.length > API_KEY_CHARS_MAX) throw invalidCredentials();
       if (credential.length > TOKEN_CHARS_MAX) throw tokenTooLong();
-      // The cache key is a hash, so that a memory dump does not contain every credential of the last half second.
+      // Use a hash as cache key, so that a memory dump doesn't contain every credential of the last half second.
       const cacheKey = hash('sha256', credential, 'base64');
       const known = cache.get(cacheKey);
       if (known) return known;

@@ -38,8 +38,8 @@ export function requireOrgAdmin(caller: Caller): void {
 }
 
 /**
- * Require a caller who may manage users of a role. Administrators have rights that no API key has, so only such users
- * and the operator manage them.
+ * Require a caller who may manage users of a role. Administrators have rights that no API key has, so only other
+ * administrators and the operator may manage them.
  *
  * @throws AppError `scope_missing`, `role_missing` (403)
  */
@@ -49,8 +49,8 @@ export function requireUserManager(caller: Caller, role: Role): void {
 }
 
 /**
- * Require that the caller may act for a department: its own, or any as an administrator. With the rights of a user of
- * another department, the caller could read its documents.
+ * Require that the caller may act for a department: its own, or any as an administrator. Otherwise a caller could read
+ * another department's documents with the rights of a user there.
  *
  * @throws AppError `exceeds_own_rights` (403)
  */
@@ -74,9 +74,8 @@ export function requireMetadataManager(caller: Caller): void {
 }
 
 /**
- * Require that the caller has the scopes and the auth level that it grants.
- *
- * @throws AppError `exceeds_own_rights` (403), which names the missing ones
+ * Require that the caller has the scopes and auth level that it grants to others.
+ * @throws AppError `exceeds_own_rights` (403), which names the missing rights
  */
 export function requireAtLeast(caller: Caller, scopes: Iterable<Scope>, authLevel: number): void {
   const missing = [...scopes].filter((scope) => !hasScope(caller, scope));

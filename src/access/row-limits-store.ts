@@ -1,7 +1,7 @@
 import { conflict } from '../platform/errors.ts';
 import type { Sql } from '../platform/postgres.ts';
 
-/** Maximum rows of each kind in one organization, and the way to make room for another. */
+/** Maximum rows of each kind per organization, and how to make room for another. */
 export const ROW_LIMITS = {
   buckets: { rowsMax: 1_000, noun: 'buckets', remedy: 'delete buckets that nobody uses' },
   collections: { rowsMax: 10_000, noun: 'collections', remedy: 'delete a bucket, or divide documents by metadata' },
@@ -16,15 +16,15 @@ export const ROW_LIMITS = {
 } as const;
 
 /**
- * Require that an organization may have the row that the transaction has added to a table. Call this after every other
- * lock: concurrent callers take turns until the transaction ends, so that they can't exceed the limit together.
+ * Require that the row which the transaction has added is within the organization's limit. Call this after taking every
+ * other lock: it serialises callers until the transaction ends, so that they can't exceed the limit together.
  *
  * @throws AppError `too_many_<table>` (409), whose message says how to make room
  */
 export async function checkRowLimit(tx: Sql, orgId: string, table: keyof typeof ROW_LIMITS): Promise<void> {
   const { rowsMax, noun, remedy } = ROW_LIMITS[table];
   await tx`SELECT pg_advisory_xact_lock(hashtextextended(${`rows of ${table} in ${orgId}`}, 0))`;
-  // Ended keys stay listed; `deleteOldEndedKeys` bounds them.
+  // Ended keys stay listed and don't count; `deleteOldEndedKeys` bounds them.
   const condition =
     table === 'api_keys'
       ? tx`AND (revoked_at IS NULL OR revoked_at > now()) AND (expires_at IS NULL OR expires_at > now())`

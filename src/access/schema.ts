@@ -3,13 +3,13 @@ import { isPlainName, PLAIN_NAME_RULE } from '../platform/printable.ts';
 import { PLANS, ROLES, SCOPES } from './caller.ts';
 import { KeyLimits } from './key-limits.ts';
 
-/** Maximum number of rows in one list of organizations, users or keys, newest first. */
+/** Maximum number of organizations, users or keys in one list, newest first. */
 export const LIST_ROWS_MAX = 1000;
 
 const timestamp = z.iso.datetime();
 const authLevel = z.number().int().min(1).max(10);
 
-/** State of an organization that moves between two installations. */
+/** State of an organization that moves between installations. */
 export const MoveState = z.enum(['draining', 'moving', 'moved', 'arriving']);
 export type MoveState = z.infer<typeof MoveState>;
 
@@ -40,7 +40,7 @@ export const User = z.object({
 });
 export type User = z.infer<typeof User>;
 
-/** Schema of a listed API key, without the key itself, of which only the HMAC is stored. */
+/** Schema of a listed API key. The key itself is stored only as an HMAC. */
 export const ApiKey = z.object({
   /** Public part of the key. */
   id: z.string(),
@@ -52,7 +52,7 @@ export const ApiKey = z.object({
   limits: KeyLimits.nullable(),
   expires_at: timestamp.nullable(),
   last_used_at: timestamp.nullable(),
-  /** Time of the revocation, which is in the future during the grace period of a rotated key. */
+  /** Time of revocation. It is in the future during the grace period of a rotated key. */
   revoked_at: timestamp.nullable(),
   created_at: timestamp,
 });
@@ -88,30 +88,30 @@ const scopeList = z
 export const NewApiKey = z.object({
   name: label,
   scopes: scopeList.default(['embed', 'search', 'documents:write']),
-  /** Auth level. The default is 5, or the lower level of the creator or of the key's user. */
+  /** Auth level; the default is 5, or the creator's or key user's level if lower. */
   authLevel: authLevel.optional(),
   /** User that the key belongs to. */
   userId: z.string().optional(),
   /** Limits, with the ids of models and buckets. */
   limits: KeyLimits.optional(),
-  /** Lifetime from now; by default the key never expires. */
+  /** Lifetime from now; unlimited by default. */
   lifetimeMs: z.number().int().positive().optional(),
 });
 export type NewApiKey = z.input<typeof NewApiKey>;
 
-/** Changes of a key. Omitted fields stay. */
+/** Changes to a key. Omitted fields stay unchanged. */
 export const ApiKeyChanges = z.object({
   name: label.optional(),
   scopes: scopeList.optional(),
   authLevel: authLevel.optional(),
   /** All limits of the key; null for none. */
   limits: KeyLimits.nullish(),
-  /** Lifetime from now; null: the key never expires. */
+  /** Lifetime from now; null for unlimited. */
   lifetimeMs: z.number().int().positive().nullish(),
 });
 export type ApiKeyChanges = z.input<typeof ApiKeyChanges>;
 
-/** Changes of a user. Omitted fields stay. */
+/** Changes to a user. Omitted fields stay unchanged. */
 export const UserChanges = z.object({
   role: z.enum(ROLES).optional(),
   /** Auth level. A new role sets its default. */

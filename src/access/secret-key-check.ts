@@ -6,10 +6,9 @@ import { isSameHash } from './api-key-format.ts';
 import { claimSecretKeyCheck } from './organization-store.ts';
 
 /**
- * Check that the database was set up with this secret key. With another one, every API key and token would be refused
+ * Check that the database was set up with this secret key. With another key, every API key and token would be refused
  * without an explanation. The first start stores a keyed hash of a constant, and later starts compare it.
- *
- * @param stored stored hash, if already read
+ * @param stored hash, if already read
  * @throws AppError `secret_key_mismatch` (500)
  */
 export async function checkSecretKey(sql: Sql, keyRing: KeyRing, stored: Buffer | null = null): Promise<void> {
@@ -23,7 +22,7 @@ export async function checkSecretKey(sql: Sql, keyRing: KeyRing, stored: Buffer 
   });
 }
 
-/** Create the error for a database without its secret key. @param file expected name of the key file */
+/** Create the error for a missing secret key of an existing database. @param file expected name of the key file */
 export function secretKeyMissing(file: string): AppError {
   return new AppError({
     code: 'secret_key_missing',

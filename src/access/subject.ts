@@ -5,19 +5,19 @@ import { callerOfKey, callerOfUser } from './make-caller.ts';
 import { operatorCallerNamed } from './operator.ts';
 import { selectOrganization } from './organization-store.ts';
 
-/** Key, user, or else operator for whom a session or a grant acts. */
+/** Key, user or operator that a session or grant acts for. */
 export interface Subject {
   readonly orgId: string;
   readonly actor: string;
   readonly keyId: string | null;
   readonly userId: string | null;
-  /** Token by which the user signed in; null for another way. Its revocation ends what it started. */
+  /** Token by which the user signed in, or null. Revoking it ends the session or grant. */
   readonly tokenId: string | null;
-  /** Generation of the user's tokens. A new one ends everything that began before. */
+  /** Generation of the user's tokens. A new generation ends everything that began before. */
   readonly generation: number;
 }
 
-/** Find the caller of a subject with its current rights; null if it is not accepted any more. */
+/** Find the caller of a subject with its current rights; null if it is no longer valid. */
 export async function callerOfSubject(sql: Sql, subject: Subject): Promise<Resolved | null> {
   const { orgId, actor, keyId, userId } = subject;
   if (keyId !== null) {

@@ -1,7 +1,7 @@
 import type { Sql } from '../platform/postgres.ts';
 import type { User } from './schema.ts';
 
-/** Raise the generation of a user's tokens, which invalidates all existing tokens. Call this on a locked row. */
+/** Increment the generation of a user's tokens, which invalidates all existing tokens. Call this on a locked row. */
 export async function revokeTokensOf(sql: Sql, user: User): Promise<void> {
   await sql`
     UPDATE users SET token_generation = token_generation + 1, tokens_revoked_at = now()
@@ -14,7 +14,7 @@ export async function selectTokenGeneration(sql: Sql, orgId: string, userId: str
   return row === undefined ? null : (row['token_generation'] as number);
 }
 
-/** Record a revoked token and forget expired ones. Return false if it was already revoked. */
+/** Record a revoked token, and delete expired records. Return false if it was already revoked. */
 export async function insertRevokedToken(
   sql: Sql,
   token: { id: string; orgId: string; expiresAtMs: number },

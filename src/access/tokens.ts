@@ -24,7 +24,7 @@ export interface CreatedToken {
 }
 
 /**
- * Sign a token for a user of the caller's organization. Each request reads its rights from the user's record.
+ * Sign a token for a user of the caller's organization. Every request takes the rights from the user's record.
  *
  * @throws AppError `ttl_invalid` (400), `role_missing` or `exceeds_own_rights` (403), `user_suspended` (409)
  */
@@ -74,7 +74,7 @@ export async function issueToken(
 }
 
 /**
- * Revoke one token by its id. It is refused everywhere within 1 s. Revoking it again changes nothing.
+ * Revoke one token by id. Every process refuses it within 1 s. Revoking it again has no effect.
  *
  * @throws AppError `role_missing` (403), `token_not_found` (404) for an id that no token can have
  */
@@ -89,8 +89,8 @@ export async function revokeToken(sql: Sql, by: Caller, id: string): Promise<voi
 }
 
 /**
- * Revoke all tokens of a user, including those of an OIDC issuer. They are refused everywhere within 1 s. The user's
- * keys stay.
+ * Revoke all tokens of a user, including those of an OIDC issuer. Every process refuses them within 1 s. The user's
+ * keys remain valid.
  *
  * @throws AppError `scope_missing`, `role_missing` or `exceeds_own_rights` (403), `user_not_found` (404)
  */

@@ -30,7 +30,7 @@ function toUser(row: UserRow): User {
   };
 }
 
-/** Insert a user. Return null if the email exists in the organization, or the OIDC identity anywhere. */
+/** Insert a user. Return null if the organization has a user with this email, or if any user has the OIDC identity. */
 export async function insertUser(
   sql: Sql,
   user: Omit<User, 'has_account' | 'suspended_at' | 'created_at'>,
@@ -68,7 +68,7 @@ export async function hasOtherOwner(sql: Sql, user: User): Promise<boolean> {
   return rows.length > 0;
 }
 
-/** Select users, newest first. @param page.after id of the user before the first one */
+/** Select users, newest first. @param page.after id of the user that precedes the page */
 export async function selectUsers(
   sql: Sql,
   orgId: string,

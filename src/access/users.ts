@@ -46,7 +46,7 @@ export async function createUser(sql: Sql, by: Caller, input: NewUser): Promise<
   });
 }
 
-/** Require the operator, since an identity at the OIDC issuer may belong to a person of another organization. */
+/** Require the operator, because an OIDC identity may belong to a person of another organization. */
 function requireOperator(by: Caller): void {
   if (hasScope(by, 'platform_admin')) return;
   const message =
@@ -72,9 +72,9 @@ export async function findUser(sql: Sql, by: Caller, idOrEmail: string): Promise
 
 /**
  * Change a user, effective within 1 s. With a new role, the auth level becomes the role's default unless one is given,
- * so that a demoted user does not keep the old level. A suspended user's tokens and keys are refused, and so are the
- * keys that this user created, whose text the user may know. The last active owner stays one, unless the operator makes
- * the change, who can appoint another owner.
+ * so that a demoted user does not keep the old level. A suspended user's tokens and keys are refused. So are the keys
+ * that this user created, since the user may still know them. Only the operator can demote or suspend the last active
+ * owner, because the operator can appoint another one.
  *
  * @throws AppError `invalid_request` (400), `scope_missing`, `role_missing` or `exceeds_own_rights` (403),
  *   `user_not_found` (404), `own_account` or `last_owner` (409)
@@ -103,7 +103,7 @@ async function changeUser(sql: Sql, by: Caller, idOrEmail: string, action: strin
   requireScope(by, 'users:manage');
   const mayEndOwner = (role !== undefined && role !== 'owner') || suspended === true;
   return inTransaction(sql, async (tx) => {
-    // Two owners who demote each other at the same time take turns.
+    // Serialise two owners who demote each other at the same time.
     if (mayEndOwner) await lockOrganization(tx, by.orgId);
     const before = await lockUser(tx, by.orgId, idOrEmail);
     if (!before) throw notFound('user', idOrEmail);
@@ -125,7 +125,7 @@ async function changeUser(sql: Sql, by: Caller, idOrEmail: string, action: strin
   });
 }
 
-/** Refuse to demote the last active owner of an organization, since nobody else in it could appoint another. */
+/** Refuse to demote the last active owner of an organization, since nobody else could appoint another. */
 async function requireOtherOwner(tx: Sql, user: User): Promise<void> {
   if (user.role !== 'owner' || user.suspended_at !== null || (await hasOtherOwner(tx, user))) return;
   const message = 'this user is the last owner of the organization; make another user an owner first';

@@ -70,7 +70,7 @@ export type ApplianceWith<Part extends PartName> = ApplianceBase & Pick<Applianc
 
 /** Running installation with all its parts, the entry point of services, routes and tests. */
 export interface Appliance extends ApplianceBase, ApplianceParts {
-  /** List the chores of every part, with at most `everyMs` between two runs (default: one minute). */
+  /** List the chores of every part, with at most `everyMs` between runs (default: one minute). */
   chores(options?: { readonly everyMs?: number }): Chore[];
   /** Create the service that runs the chores: lease recovery, and removal of deleted and orphaned data. */
   reaper(options?: { readonly everyMs?: number }): Service;

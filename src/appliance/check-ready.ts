@@ -9,12 +9,12 @@ import type { RedisConnection } from '../platform/redis.ts';
 
 /** Time after which a silent part counts as unavailable. */
 const PROBE_MS_MAX = 5_000;
-/** Time to reuse a result, because the check needs no credentials, and cloud storage charges for each request. */
+/** Time to reuse a result: the check needs no credentials, and cloud storage charges for each request. */
 const FRESH_MS = 1_000;
 
 export interface Readiness {
   readonly status: 'ok' | 'degraded' | 'down';
-  /** State by part: `ok`, or a description of the fault that is safe to show to everybody. */
+  /** State by part: `ok`, or a description of the fault that is safe to publish. */
   readonly checks: Record<string, string>;
   /** Latency of each working part; for `objects` the total of write, read and delete. */
   readonly latency_ms: Record<string, number>;
@@ -31,12 +31,12 @@ interface Parts {
   readonly indexDirectory: string | null;
 }
 
-/** Number of truncated files that are enough to know that the index is damaged. */
+/** Number of truncated files at which to stop counting: one already proves that the index is damaged. */
 const TRUNCATED_MAX = 1;
-/** Time between two examinations of the files of the index, which read the end of each file. */
+/** Interval for checking the index files, which reads the end of each file. */
 const FILES_MS = 60_000;
 
-/** Create a function that returns the number of truncated index files, and counts them anew in the background. */
+/** Create a function that returns the number of truncated index files, and recounts them in the background. */
 function countTruncated(directory: string | null): () => number {
   let count = 0;
   let nextMs = 0;
@@ -49,18 +49,18 @@ function countTruncated(directory: string | null): () => number {
         (files) => {
           count = files.length;
         },
-        // The check of the index itself reports a disk that fails.
+        // The check of the index itself reports a failing disk.
         () => undefined,
       )
       .finally(() => {
-        // A large index is examined for at most a tenth of the time.
+        // Spend at most a tenth of the time on examining a large index.
         nextMs = performance.now() + Math.max(FILES_MS, 9 * (performance.now() - startedMs));
       });
     return count;
   };
 }
 
-/** Create the readiness check of all parts. Concurrent calls, and calls shortly after, share one result. */
+/** Create the readiness check of all parts. Concurrent and closely following calls share one result. */
 export function readinessCheck(parts: Parts): () => Promise<Readiness> {
   const truncated = countTruncated(parts.indexDirectory);
   let last: { readonly answer: Promise<Readiness>; untilMs: number } | null = null;
@@ -99,11 +99,11 @@ async function examineParts(parts: Parts, truncated: number): Promise<Readiness>
     check('index', () => chunks.probe()),
   ]);
   if (Object.values(checks).some((state) => state !== 'ok')) return { status: 'down', checks, latency_ms };
-  // The buckets of LanceDB work without Milvus.
+  // Buckets on LanceDB work without Milvus.
   Object.assign(checks, others);
   // Everything works without Redis. Hosts only share less state.
   if (redis !== null) checks['redis'] = redis.isReady ? 'ok' : 'is not reachable';
-  // The primary answers instead.
+  // Without the replica, the primary answers.
   if (reads.replica !== null) checks['replica'] = reads.replica.state;
   // The other buckets work.
   if (truncated > 0)

@@ -5,7 +5,7 @@ import type { BackupTarget } from '../backup/target.ts';
 import type { Config } from '../platform/config.ts';
 import { deriveKeyRing, type KeyRing, readSecretKey } from '../platform/secret-key.ts';
 
-/** Derive the keys of the installation on this host; null if its secret key is not here. */
+/** Derive the keys of the installation on this host; null if its secret key isn't on this host. */
 export function readKeyRing({ secretKey, dataDir }: Pick<Config, 'secretKey' | 'dataDir'>): KeyRing | null {
   const key = secretKey ?? readSecretKey(dataDir);
   return key && deriveKeyRing(key);
@@ -14,7 +14,7 @@ export function readKeyRing({ secretKey, dataDir }: Pick<Config, 'secretKey' | '
 /**
  * Check the signature of a backup as a restore does, if the secret key of its installation is on this host.
  *
- * @returns false if it is not, so that nothing was checked
+ * @returns false without the secret key, so that nothing was checked
  * @throws AppError `backup_unsigned`, `backup_forged` (409)
  */
 export async function checkSignature(

@@ -15,8 +15,8 @@ type Claim = z.infer<typeof Claim>;
 
 /**
  * Make sure that only this installation uses its prefix on S3, and that all its hosts share one index. The first start
- * writes a claim to the bucket, and later starts compare it. Two installations with one prefix would remove each
- * other's files as orphans. Other hosts cannot read an index on the disk of one host.
+ * writes a claim to the bucket, and later starts compare it. Two installations with the same prefix would remove each
+ * other's files as orphans. Other hosts can't read an index on one host's disk.
  *
  * @param installation id of this installation, that is, of its database
  * @throws AppError `config_invalid`, `conditional_writes_ignored`, and errors of `Objects`

@@ -11,7 +11,7 @@ import { osUserName } from '../platform/os-user.ts';
 const OWN_NAMES = ['secret.key', 'postgres', 'objects', 'service.yaml'];
 
 /**
- * Create a missing data directory, and close it to other users, since it holds keys and texts of documents.
+ * Create a missing data directory. Close it to other users, since it contains keys and document texts.
  *
  * @throws AppError `data_dir_unusable` (503)
  */
@@ -37,13 +37,13 @@ export function makeDataDir({ dataDir, databaseUrl }: Pick<Config, 'dataDir' | '
 }
 
 /**
- * Close a directory that other users can read. Leave a directory with possible other uses, such as a folder for
- * temporary files, unchanged and warn.
+ * Close a directory that other users can read. If the directory may have other uses, such as temporary files, leave it
+ * unchanged and warn.
  */
 function closeToOthers(dataDir: string, { isEmbedded, logger }: { isEmbedded: boolean; logger: Logger }): void {
   const { uid, mode } = statSync(dataDir);
-  // The user of the embedded PostgreSQL needs to enter without reading. Its start closes the directory to all others.
-  // It may be running although these settings name another database.
+  // The embedded PostgreSQL's user needs to traverse the directory but not to read it. Its startup closes the directory
+  // to all others. It may be running even if these settings name another database.
   const isRootWithPostgres = uid === 0 && (isEmbedded || existsSync(path.join(dataDir, 'postgres')));
   const opening = mode & (isRootWithPostgres ? 0o066 : 0o077);
   if (process.platform === 'win32' || opening === 0) return;

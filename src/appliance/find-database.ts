@@ -38,7 +38,7 @@ export async function findDatabase(
   return { pooled: connection, direct: connection, close: () => embedded.release({ isKept: isShort }) };
 }
 
-/** Release the ballast on a full disk, since PostgreSQL would not start there and no chore would help it. */
+/** Release the ballast on a full disk. Otherwise PostgreSQL wouldn't start, and no chore could release it. */
 async function releaseBallastAtStart(dataDir: string, logger: Logger): Promise<void> {
   const freed = await releaseBallastIfFull(dataDir);
   if (freed === null) return;

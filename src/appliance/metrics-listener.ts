@@ -4,17 +4,17 @@ import { AppError } from '../platform/errors.ts';
 import type { Service } from '../platform/lifecycle.ts';
 import type { Appliance } from './appliance.ts';
 
-/** Requests of monitors and probes are small and come one after the other. */
+/** Limits for monitors and probes, whose requests are small and sequential. */
 const BOUNDS = { headersTimeout: 10_000, requestTimeout: 10_000, maxHeaderSize: 8_192 };
 const CONNECTIONS_MAX = 64;
 
 export interface MetricsListener extends Service {
-  /** Port in use, or null before the start and without a setting. */
+  /** Port in use; null before startup and if not configured. */
   readonly port: number | null;
 }
 
 /**
- * Make a service that serves `/metrics`, `/healthz` and `/readyz` of this process on the configured port, without
+ * Create the service that serves `/metrics`, `/healthz` and `/readyz` of this process on the configured port, without
  * credentials. It starts before the other services and stops after them, so that a drain is visible.
  */
 export function metricsListener(

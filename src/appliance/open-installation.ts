@@ -11,9 +11,8 @@ import { openStores } from './stores.ts';
 /** Installation that opens its parts on demand. */
 export interface Installation {
   /**
-   * Open parts after the parts that they need. Open each part once, and independent parts concurrently.
-   *
-   * @returns the same object at each call, with all open parts
+   * Open parts after their dependencies. Open each part once, and independent parts concurrently.
+   * @returns the same object on each call, with all open parts
    * @throws what the `open…` of a part throws
    */
   open<Part extends PartName>(parts: readonly Part[]): Promise<ApplianceWith<Part>>;
@@ -49,7 +48,7 @@ export async function openInstallation(config: Config, options: InstallationOpti
   }
 }
 
-/** Close the open parts after a failure, which matters more than a failure to close. */
+/** Close the open parts after a failure. Ignore failures to close, since the first failure matters more. */
 export async function closeAfterFailure(opened: { close(): Promise<void> }, logger: Logger): Promise<void> {
   await opened
     .close()
@@ -63,7 +62,7 @@ function installationOf(base: ApplianceBase, opened: OpenParts): Installation {
     const { needs, open }: PartOpener<ApplianceParts[Part]> = PART_OPENERS[name];
     await Promise.all(needs.map(openOnce));
     const part: ApplianceParts[Part] = await open(parts);
-    // Parts close in reverse order, so each closes before the parts that it needs.
+    // Parts close in reverse order, so each closes before its dependencies.
     opened.add(part as { close?(): Promise<void> | void });
     Object.assign(parts, { [name]: part });
   };

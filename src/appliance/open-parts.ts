@@ -1,4 +1,4 @@
-/** List of the open parts, which are closed in reverse order. */
+/** Open parts, to be closed in reverse order. */
 export class OpenParts {
   readonly #parts: { close?(): Promise<void> | void }[] = [];
 

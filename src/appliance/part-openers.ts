@@ -1,16 +1,15 @@
 import type { ApplianceParts, ApplianceWith, PartName } from './appliance.ts';
 import { MIGRATIONS } from './stores.ts';
 
-/** Function that opens a part of an installation after the parts that it needs. */
+/** Function that opens a part of an installation after its dependencies. */
 export interface PartOpener<Value> {
   readonly needs: readonly PartName[];
   open(opened: ApplianceWith<PartName>): Promise<Value>;
 }
 
 /**
- * Functions that open the parts of an installation, each with the parts that it needs. No other place knows all
- * domains. A new domain adds one entry here. A domain loads when it opens, since loading all of them takes half a
- * second.
+ * Functions that open the parts of an installation, each with its dependencies. Only this file knows all domains. A new
+ * domain adds one entry here. A domain is loaded when opened, since loading all of them takes half a second.
  */
 export const PART_OPENERS: { readonly [Part in PartName]: PartOpener<ApplianceParts[Part]> } = {
   metrics: part([], async ({ pools, reads }) => {

@@ -28,12 +28,12 @@ import { withdrawClaim } from './claim-storage.ts';
 import { openAppliance } from './open-appliance.ts';
 import { MIGRATIONS, openDatabase, openObjects } from './stores.ts';
 
-/** Number of connections of the appliance that builds the indexes. */
+/** Maximum connections of the appliance that builds the indexes. */
 const POOL_MAX = 8;
 
 export interface RestoreRequest extends RestoreOptions {
   readonly location: BackupLocation;
-  /** Id of the backup, or null for the newest. */
+  /** Id of the backup; null for the newest. */
   readonly backup: string | null;
   /** True to replace the data of the installation. */
   readonly force: boolean;
@@ -46,7 +46,7 @@ export interface RestoreRequest extends RestoreOptions {
 export interface RestoreReport extends Omit<VerifyReport, 'location'> {
   readonly from: string;
   readonly index: RebuildReport;
-  /** True if an earlier call restored rows and files, and this one built the remaining indexes. */
+  /** True if an earlier call restored rows and files, and this one only built the remaining indexes. */
   readonly resumed: boolean;
 }
 
@@ -136,7 +136,7 @@ async function unfinishedRestore(sql: Sql): Promise<string | null> {
   return (await hasRestores(sql)) ? ((await findUnfinishedRestore(sql))?.backupId ?? null) : null;
 }
 
-/** Remove the admin key file if the restored installation does not have its key. */
+/** Remove the admin key file if the restored installation doesn't have its key. */
 async function removeFormerAdminKey(dataDir: string, sql: Sql): Promise<void> {
   const file = path.join(dataDir, 'admin.key');
   if (!existsSync(file)) return;

@@ -76,7 +76,7 @@ export async function refuseForeignDataDir(dataDir: string): Promise<void> {
   });
 }
 
-/** Explain which program uses the port, if the error is that it is in use. Return any other error unchanged. */
+/** If the port is in use, explain by which program. Return any other error unchanged. */
 export async function explainPortInUse(
   error: unknown,
   config: Pick<Config, 'dataDir' | 'host' | 'port'>,
@@ -101,7 +101,7 @@ export async function explainPortInUse(
   );
 }
 
-/** Return true if the listening program answers like this service. */
+/** Return true if the listening program responds like this service. */
 async function isService({ host, port }: Pick<Config, 'host' | 'port'>): Promise<boolean> {
   const address = host === '0.0.0.0' || host === '::' ? 'localhost' : host.includes(':') ? `[${host}]` : host;
   try {

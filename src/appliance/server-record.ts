@@ -3,23 +3,23 @@ import { readdirSync, readFileSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { configFileOf, SETTING_VARIABLES } from '../platform/environment.ts';
 
-/** Settings that do not change the result of an operation, so that they may differ between a command and the server. */
+/** Settings that don't affect the result of an operation, so they may differ between a command and the server. */
 const IRRELEVANT = new Set([
   ...['SERVICE_DATA_DIR', 'SERVICE_HOST', 'SERVICE_PORT', 'SERVICE_BASE_URL'],
   ...['SERVICE_LOG_LEVEL', 'SERVICE_CRON_SECRET'],
 ]);
 
-/** Digests of the sources of a server's settings. Null stands for a missing service.yaml. */
+/** Digests of the sources of a server's settings. Null for a missing service.yaml. */
 export interface SettingsDigest {
   readonly file: string | null;
   readonly variables: Readonly<Record<string, string>>;
 }
 
-/** Access of the operator to a running server, from its record in the data directory. */
+/** Operator's access to a running server, from its record in the data directory. */
 export interface OperatorAccess {
-  /** Path of the server's socket for the operator. */
+  /** Path of the server's operator socket. */
   readonly socket: string;
-  /** Secret that proves the operator. Only the owner of the data directory can read it. */
+  /** Secret that authenticates the operator. Only the owner of the data directory can read it. */
   readonly secret: string;
   readonly version: string;
   readonly settings: SettingsDigest;
@@ -31,8 +31,8 @@ export function serversFolder(dataDir: string): string {
 }
 
 /**
- * Read the records of the servers of a data directory, the newest first. Some may have been killed. This file imports
- * no validator, because every command first reads the records.
+ * Read the records of a data directory's servers, newest first. Some may have been killed. This file imports no
+ * validator, because every command starts by reading the records.
  */
 export function readOperatorAccess(dataDir: string): OperatorAccess[] {
   const folder = serversFolder(dataDir);
@@ -50,7 +50,7 @@ export function readOperatorAccess(dataDir: string): OperatorAccess[] {
   return found.sort((a, b) => b.mtimeMs - a.mtimeMs).map(({ access }) => access);
 }
 
-/** Compute the digests of service.yaml and of every variable that is set, with `secret` as the key. */
+/** Compute the digests of service.yaml and of every set variable, keyed by `secret`. */
 export function digestSettings(secret: string, env: NodeJS.ProcessEnv, dataDir: string): SettingsDigest {
   const digest = (text: string) => createHmac('sha256', secret).update(text).digest('base64url');
   const variables: Record<string, string> = {};

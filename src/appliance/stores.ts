@@ -43,20 +43,20 @@ export const MIGRATIONS = fileURLToPath(new URL('../../migrations/', import.meta
 /** Connections for LISTEN and for commands that inspect the database. Locks have separate connections. */
 const DIRECT_POOL_MAX = 2;
 
-/** Time after which a replica that does not answer is asked by a new connection. The primary can answer instead. */
+/** Time without an answer from the replica after which to try a new connection. The primary can answer instead. */
 const REPLICA_SILENCE_MS = 2_000;
 
 /** Stores and shared services that every domain uses. */
 export interface Stores {
   readonly logger: Logger;
-  /** Tracing, or null if the settings name no collector. */
+  /** Tracing; null if no collector is configured. */
   readonly tracing: Tracing | null;
   readonly sql: Sql;
   /** Reads that a replica may answer. */
   readonly reads: Reads;
-  /** Shares of the organizations in the connections of `sql`. */
+  /** Gate that shares the connections of `sql` among organizations. */
   readonly queryShares: FairGate;
-  /** Connection for LISTEN and advisory locks, never through a transaction pooler. */
+  /** Connection for LISTEN and advisory locks; never through a transaction pooler. */
   readonly direct: Sql;
   readonly redis: RedisConnection | null;
   readonly objects: Objects;
@@ -81,7 +81,7 @@ export async function openStores(
 ): Promise<Stores> {
   const { logger, poolMax = 20 } = options;
   const finding = options.database ?? findDatabase(config, logger);
-  // A failure is thrown below. Until then it must not count as unhandled.
+  // A failure is thrown below. Until then, it must not count as unhandled.
   finding.catch(() => undefined);
   // Close tracing last, since the other parts may end spans while they close.
   const tracing = await openTracing(config, logger);
@@ -95,7 +95,7 @@ export async function openStores(
     opened,
   );
   await checkServers(config, direct, sql);
-  // Most starts have nothing pending, so a second connection would be wasted.
+  // Usually nothing is pending, so a second connection would be wasted.
   const pending = await pendingMigrations(sql, { directory: MIGRATIONS });
   if (pending.length > 0) await migrate(direct, { directory: MIGRATIONS });
   const reads = opened.add(openReads(config, sql, { poolMax, logger }));
@@ -125,7 +125,7 @@ export async function openStores(
   };
 }
 
-/** Open the replica, if there is one. A server without it starts too, since the primary answers instead. */
+/** Open the replica, if there is one. The server also starts if it is down, since the primary answers instead. */
 export function openReads(
   { databaseReplica }: Config,
   primary: Sql,
@@ -186,7 +186,7 @@ function openSql(target: PostgresTarget, options: Parameters<typeof openPostgres
   return sql;
 }
 
-/** Check the servers that the operator configured, but not our embedded one. `sql` is null if only `direct` is open. */
+/** Check the operator's database servers, but not our embedded one. `sql` is null if only `direct` is open. */
 async function checkServers(config: Config, direct: Sql, sql: Sql | null): Promise<void> {
   const { databaseUrl, databaseDirectUrl } = config;
   if (databaseUrl === null) return;
@@ -196,9 +196,8 @@ async function checkServers(config: Config, direct: Sql, sql: Sql | null): Promi
 }
 
 /**
- * Read the secret key of the data directory, or make one for a new installation.
- *
- * @throws AppError `secret_key_missing` (500) if the key of the database is not here
+ * Read the secret key of the data directory, or create one for a new installation.
+ * @throws AppError `secret_key_missing` (500) if the database has a key that isn't here
  */
 async function readOrMakeSecretKey(dataDir: string, sql: Sql): Promise<Secret> {
   const key = readSecretKey(dataDir);

@@ -13,7 +13,7 @@ interface Care {
   readonly backup: { readonly to: string; readonly ageMs: number | null; readonly everyMs: number } | null;
 }
 
-/** Define the metrics of what an installation needs from its operator: free space, and recent backups. */
+/** Define the metrics for an operator's care: free space and recent backups. */
 export function openCareMetrics(
   { registry }: Pick<Metrics, 'registry'>,
   sql: Sql,

@@ -5,25 +5,25 @@ import { contentKey } from './layout.ts';
 import type { LineFile, ObjectEntry } from './schema.ts';
 import { hasContent, inGroups, isBackedUp } from './stored-objects.ts';
 
-/** Size up to which a file is held in memory, so that it is read only once. */
+/** Maximum size of a file to hold in memory, so that it is read only once. */
 const MEMORY_BYTES_MAX = 1024 * 1024;
-/** Maximum number of times that a file is read again because it was replaced in the meantime. */
+/** Maximum number of attempts to read a file that is replaced meanwhile. */
 const ATTEMPTS_MAX = 3;
 
 /** Figures of one pass over the files of the installation. */
 export interface CopyReport {
   files: number;
   bytes: number;
-  /** Files whose content was not stored yet, and their size. */
+  /** Number and size of files whose content was not stored before. */
   newFiles: number;
   newBytes: number;
 }
 
 export interface CopyOptions {
-  /** Lists of files that were stored before. A file whose tag is unchanged is not read again. */
+  /** Lists of files stored earlier. A file with an unchanged tag isn't read again. */
   readonly known: readonly SortedCursor<ObjectEntry>[];
   readonly listKey: string;
-  /** Beginnings of the keys to store, in byte order; by default one that every key has. */
+  /** Prefixes of the keys to store, in byte order; by default the empty prefix. */
   readonly prefixes?: readonly string[];
   readonly signal: AbortSignal;
   readonly onFile?: (done: number) => void;
@@ -115,7 +115,7 @@ async function storeObject(
   before: ObjectEntry | null,
   signal: AbortSignal,
 ): Promise<{ entry: ObjectEntry; isNew: boolean } | null> {
-  // If the content has been lost since, store it again.
+  // If the content has been lost meanwhile, store it again.
   if (before !== null && (await hasContent(target, before, signal))) return { entry: before, isNew: false };
   for (let attempt = 1; ; attempt++) {
     const stored = await readOnce(source, target, listed, signal);
@@ -123,7 +123,7 @@ async function storeObject(
     if (stored === 'replaced' && attempt < ATTEMPTS_MAX) continue;
     if (stored === 'replaced') throw changing(listed.key);
     const { sha256, sizeBytes, isNew } = stored;
-    // A file that was replaced since it was listed gets no tag, so that the next pass reads it again.
+    // A file that was replaced after listing gets no tag, so that the next pass reads it again.
     const tag = sizeBytes === listed.sizeBytes ? listed.tag : '';
     return { entry: { key: listed.key, size_bytes: sizeBytes, sha256, tag }, isNew };
   }

@@ -25,7 +25,7 @@ export async function hashStream(stream: Readable): Promise<{ sha256: string; si
   return { sha256: hash.digest('hex'), sizeBytes };
 }
 
-/** Compress lines of text into a file of the backup. `source` is read to its end, unless it fails. */
+/** Compress lines of text into a file of the backup. Read `source` to its end, unless it fails. */
 export async function writeLineFile(
   objects: Objects,
   key: string,
@@ -45,7 +45,7 @@ export async function writeLineFile(
   return { key, size_bytes: stored.sizeBytes, sha256: stored.sha256, lines };
 }
 
-/** Await both. Throw the first failure once both have ended. */
+/** Await both promises. Throw the first failure after both have settled. */
 async function settleBoth<A, B>(first: Promise<A>, second: Promise<B>): Promise<[A, B]> {
   let failure: { readonly error: unknown } | null = null;
   const note = (error: unknown) => {
@@ -80,7 +80,7 @@ export class JsonLinesWriter {
     return this.#stored;
   }
 
-  /** Give up the file. Nothing is stored. */
+  /** Abandon the file without storing anything. */
   async abandon(error: Error): Promise<void> {
     this.#source.destroy(error);
     await this.#stored.catch(() => undefined);
@@ -140,7 +140,7 @@ export class SortedCursor<T extends { readonly key: string }> {
     this.#items = items[Symbol.asyncIterator]();
   }
 
-  /** Return the item of this key; null if there is none. Keys must not descend from one call to the next. */
+  /** Return the item with this key; null if there is none. Keys must not decrease from call to call. */
   async find(key: string): Promise<T | null> {
     while (!this.#isAtEnd && (this.#current === null || this.#current.key < key)) {
       const { done, value } = await this.#items.next();

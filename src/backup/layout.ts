@@ -20,10 +20,10 @@ export const completeKey = (id: string) => `${backupPrefix(id)}complete`;
 export const signatureKey = (id: string) => `${backupPrefix(id)}signature`;
 export const contentKey = (sha256: string) => `${CONTENTS_PREFIX}${sha256.slice(0, 2)}/${sha256}`;
 
-/** Ids of the backups of a place, newest first. */
+/** Backup ids in a location, newest first. */
 export interface ListedBackups {
   readonly complete: readonly string[];
-  /** Backups that were interrupted, or that are being made. */
+  /** Backups that were interrupted or are in progress. */
   readonly unfinished: readonly string[];
 }
 
@@ -42,7 +42,7 @@ export async function listBackups(objects: Objects, signal?: AbortSignal): Promi
 }
 
 /**
- * Choose a backup of a place: the one with this id, or the newest.
+ * Choose a backup in a location: the one with this id, or the newest.
  * @throws AppError `backup_not_found` (404), `backup_unfinished` (409)
  */
 export async function findBackup({ objects, name }: BackupTarget, id: string | null): Promise<string> {
@@ -92,7 +92,7 @@ export async function readManifest({ objects }: BackupTarget, id: string): Promi
 
 const FAULTS_SHOWN_MAX = 20;
 
-/** Create the error of a damaged backup. @param faults a sentence without a full stop for each */
+/** Create the error for a damaged backup. @param faults one sentence per fault, without full stop */
 export function damaged(id: string, faults: readonly string[]): AppError {
   const more = faults.length > FAULTS_SHOWN_MAX ? [`and ${faults.length - FAULTS_SHOWN_MAX} more`] : [];
   const lines = [...faults.slice(0, FAULTS_SHOWN_MAX), ...more].map((fault) => `\n  - ${fault}`);

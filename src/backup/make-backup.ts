@@ -18,13 +18,13 @@ import * as snapshot from './snapshot-store.ts';
 import { findMissing, readObjectEntries } from './stored-objects.ts';
 import type { BackupTarget } from './target.ts';
 
-/** Lock that keeps two processes from making or removing backups at once. */
+/** Lock that keeps processes from creating or removing backups concurrently. */
 const BACKUP_LOCK = 'backup';
 
 export interface BackupContext {
   readonly keyRing: SigningKey;
   readonly sql: Sql;
-  /** Connection pool for advisory locks and the snapshot; must not go through a transaction pooler. */
+  /** Connection pool for advisory locks and the snapshot. It must not use a transaction pooler. */
   readonly direct: Sql;
   readonly objects: Objects;
   readonly installationId: string;
@@ -45,7 +45,7 @@ export interface BackupReport {
   readonly rows: number;
   readonly files: number;
   readonly bytes: number;
-  /** Files whose content no earlier backup of the place had, and their size. */
+  /** Number and size of files whose content no earlier backup in the location has. */
   readonly new_files: number;
   readonly new_bytes: number;
   /** Number of missing files that rows refer to. */
@@ -53,8 +53,8 @@ export interface BackupReport {
 }
 
 /**
- * Run `fn` while no other process makes or removes backups.
- * @throws AppError `backup_running` (409) at once if another process does
+ * Run `fn` while no other process creates or removes backups.
+ * @throws AppError `backup_running` (409) immediately if another process does so
  */
 export async function withBackupLock<T>(
   direct: Sql,
@@ -80,10 +80,10 @@ export async function withBackupLock<T>(
  * Make a backup: all rows in one snapshot of the database, and all files that they refer to. Reads and writes continue;
  * only deletions of files wait from the snapshot until the last file is stored. Call this under `withBackupLock`.
  *
- * An interrupted backup lacks its file `complete`. It is never restored, and the next backup of the place reuses its
+ * An interrupted backup lacks the file `complete`. It is never restored, and the next backup in the location reuses its
  * stored contents.
- * @throws AppError `backup_foreign` (409): the place belongs to another installation; those of `Objects`; the reason of
- *   the signal
+ * @throws AppError `backup_foreign` (409): the location belongs to another installation; those of `Objects`; the reason
+ *   of the signal
  */
 export async function makeBackup(
   context: BackupContext,
@@ -119,8 +119,8 @@ export async function makeBackup(
 }
 
 /**
- * Return the size of the backup that `makeBackup` would make. Nothing is written.
- * @param target null if the place does not exist yet
+ * Return the size of the backup that `makeBackup` would create, without writing anything.
+ * @param target null if the location doesn't exist yet
  */
 export async function planBackup(
   context: BackupContext,
@@ -156,7 +156,7 @@ class BackupRun {
     const { direct } = this.#context;
     const { signal } = this.#request;
     const previous = await readPrevious(this.#context, this.#target, signal);
-    // Store nearly all files before the snapshot, so that deletions wait only for the few others.
+    // Store nearly all files before the snapshot, so that deletions only have to wait for the few others.
     const first = await this.#copyFiles('objects-before.gz', previous ? [previous.objects] : [], signal);
     const known = [first.list, ...(previous ? [previous.objects] : [])];
     const { rows, second } = await withoutDeletions(
@@ -267,7 +267,7 @@ class BackupRun {
   }
 }
 
-/** Refuse a database with tables that this release does not copy. @throws AppError `backup_release_too_old` (409) */
+/** Refuse a database with tables that this release doesn't copy. @throws AppError `backup_release_too_old` (409) */
 function requireKnownTables(applied: readonly MigrationId[], known: readonly MigrationId[]): void {
   const newest = applied.find(({ version }) => version > (known.at(-1)?.version ?? 0));
   if (newest === undefined) return;
@@ -278,7 +278,7 @@ function requireKnownTables(applied: readonly MigrationId[], known: readonly Mig
 }
 
 /**
- * Read the manifest of the newest backup of the place. Null if there is none, or if it is damaged.
+ * Read the manifest of the newest backup in the location; null if there is none or it is damaged.
  * @throws AppError `backup_foreign` (409)
  */
 async function readPrevious(

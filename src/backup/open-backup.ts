@@ -18,7 +18,7 @@ import { verifyBackup } from './verify-backup.ts';
 
 /** Actor of scheduled backups in the audit log. */
 const SCHEDULE_ACTOR = 'service:backup';
-/** Time after which a failed backup of the schedule is tried again. */
+/** Time after which a failed scheduled backup is retried. */
 const RETRY_MS = 15 * 60_000;
 const CHECK_MS = 60_000;
 
@@ -52,13 +52,14 @@ export function openBackup(
 type ScheduleContext = Parameters<typeof openBackup>[0];
 
 /**
- * Make a backup if one is due, verify it, and then remove the oldest ones. One process of the installation does this.
+ * Create a backup if one is due, verify it, and then remove the oldest ones. Only one process of the installation does
+ * this.
  */
 async function runSchedule(context: ScheduleContext, to: BackupLocation, signal: AbortSignal): Promise<void> {
   if (!(await isDue(context, to))) return;
   try {
     await withBackupLock(context.direct, signal, async (guarded) => {
-      // Another process may have made one since.
+      // Another process may have created one meanwhile.
       if (await isDue(context, to)) await backUp(context, to, guarded);
     });
   } catch (error) {
@@ -90,8 +91,8 @@ async function backUp(context: ScheduleContext, to: BackupLocation, signal: Abor
 }
 
 /**
- * Verify a new backup. For contents that the previous verified backup has, check only presence and size, so that a
- * daily backup does not read everything again. Damaged contents are removed; the next backup stores them again.
+ * Verify a new backup. For contents shared with the previous verified backup, check only presence and size, so that a
+ * daily backup doesn't read everything again. Remove damaged contents; the next backup stores them again.
  */
 async function verifyNew(sql: Sql, target: BackupTarget, id: string, signal: AbortSignal): Promise<void> {
   const before = await findVerifiedBefore(sql, target.name, id);

@@ -3,12 +3,12 @@ import { backupPrefix, CONTENTS_PREFIX, completeKey, contentKey, listBackups, re
 import { readObjectEntries } from './stored-objects.ts';
 import type { BackupTarget } from './target.ts';
 
-/** Number of hashes to compare in one pass over the lists of files. */
+/** Maximum number of hashes to compare in one pass over the lists of files. */
 const HASHES_MAX = 500_000;
 
 /**
- * Remove all but the newest `keep` complete backups of a place, interrupted backups, and contents that no remaining
- * backup has. Call this under `withBackupLock`, after a new backup was verified.
+ * Remove all but the newest `keep` complete backups in a location, interrupted backups, and contents that no remaining
+ * backup uses. Call this under `withBackupLock`, after a new backup was verified.
  * @returns ids of the removed backups, and the number of removed contents
  */
 export async function pruneBackups(
@@ -30,7 +30,7 @@ export async function pruneBackups(
   return { removed, contents: await removeUnused(target, kept, signal) };
 }
 
-/** Remove contents that none of these backups has. A backup that cannot be read keeps all contents. */
+/** Remove contents that none of these backups uses. If a backup can't be read, keep all contents. */
 async function removeUnused(target: BackupTarget, kept: readonly string[], signal: AbortSignal): Promise<number> {
   const { objects } = target;
   const lists: Parameters<typeof readObjectEntries>[1][] = [];

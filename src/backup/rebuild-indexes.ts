@@ -3,7 +3,7 @@ import { findUnfinishedRestore, finishRestore, markRebuilt } from './record-stor
 import type { RestoreOptions } from './restore-backup.ts';
 import { selectBucketsToIndex } from './restore-store.ts';
 
-/** Buckets and chunks whose index was built, and documents whose stored chunks could not be read. */
+/** Numbers of indexed buckets and chunks, and documents whose stored chunks couldn't be read. */
 export interface RebuildReport {
   readonly buckets: number;
   readonly chunks: number;
@@ -11,8 +11,8 @@ export interface RebuildReport {
 }
 
 /**
- * Build the search index of every bucket of a restored database from the stored chunks. No provider is called. A call
- * after an interruption continues with the remaining buckets. Nothing happens if no restore is unfinished.
+ * Build the search index of every bucket of a restored database from the stored chunks, without calling a provider.
+ * After an interruption, continue with the remaining buckets. Do nothing if no restore is unfinished.
  * @param actor name in the audit log
  */
 export async function rebuildIndexes(

@@ -1,6 +1,6 @@
 import type { Sql } from '../platform/postgres.ts';
 
-/** Backup that was made or attempted. */
+/** Completed or attempted backup. */
 export interface BackupRecord {
   readonly id: string;
   readonly location: string;
@@ -16,7 +16,7 @@ export interface BackupRecord {
 /** Number of records to keep. */
 const RECORDS_MAX = 500;
 
-/** Record a backup, complete or failed, and forget the oldest records. */
+/** Record a complete or failed backup, and delete the oldest records. */
 export async function insertBackup(sql: Sql, backup: BackupRecord): Promise<void> {
   const { id, location, trigger, fault, rows, files, bytes, startedAt } = backup;
   await sql`
@@ -35,7 +35,7 @@ export async function markFaulty(sql: Sql, id: string, fault: string): Promise<v
   await sql`UPDATE backups SET fault = ${fault} WHERE id = ${id}`;
 }
 
-/** Find the newest verified backup of a place that was made before this one. */
+/** Find the newest verified backup in a location that was created before this one. */
 export async function findVerifiedBefore(sql: Sql, location: string, id: string): Promise<string | null> {
   const [row] = await sql<{ id: string }[]>`
     SELECT id FROM backups WHERE location = ${location} AND id < ${id} AND verified_at IS NOT NULL
@@ -43,11 +43,11 @@ export async function findVerifiedBefore(sql: Sql, location: string, id: string)
   return row?.id ?? null;
 }
 
-/** Age of the backups of a place; null if none is of that kind. */
+/** Ages of the backups in a location; null if there is none of that kind. */
 export interface BackupAges {
   /** Time since the start of the last complete backup. */
   readonly completeMs: number | null;
-  /** Time since the last attempt failed; null also if a backup was completed after it. */
+  /** Time since the last attempt failed; also null if a later backup was completed. */
   readonly failedMs: number | null;
   readonly fault: string | null;
 }
@@ -69,7 +69,7 @@ export async function selectBackupAges(sql: Sql, location: string): Promise<Back
   };
 }
 
-/** Read the unfinished restore of this database, whose indexes are still to be built. Null if there is none. */
+/** Read this database's unfinished restore, whose indexes are still to be built; null if there is none. */
 export async function findUnfinishedRestore(sql: Sql): Promise<{ backupId: string; rebuilt: string[] } | null> {
   const [row] = await sql<{ backup_id: string; rebuilt: string[] }[]>`
     SELECT backup_id, rebuilt FROM restores WHERE finished_at IS NULL`;

@@ -13,15 +13,15 @@ import { countRows, prepareCopy } from './snapshot-store.ts';
 import { inGroups, isBackedUp, readObjectEntries } from './stored-objects.ts';
 import type { BackupTarget } from './target.ts';
 
-/** Size up to which a file is held in memory. */
+/** Maximum size of a file to hold in memory. */
 const MEMORY_BYTES_MAX = 1024 * 1024;
 const IN_USE_ROUNDS = 20;
 const IN_USE_POLL_MS = 100;
 
 export interface RestoreContext {
-  /** Connection pool that does not go through a transaction pooler. */
+  /** Connection pool that doesn't use a transaction pooler. */
   readonly sql: Sql;
-  /** Storage of the installation, without the guard of deletions. */
+  /** Object storage of the installation, without the deletion guard. */
   readonly objects: Objects;
   readonly migrations: string;
 }
@@ -32,7 +32,7 @@ export interface RestoreOptions {
 }
 
 /**
- * Refuse a restore that could not work or would replace data.
+ * Refuse a restore that can't work or would replace data.
  * @param options.secretKeyCheck check value of the secret key of this installation, in hexadecimal; null without a key
  * @throws AppError `backup_too_new`, `secret_key_mismatch`, `installation_in_use`, `installation_not_empty` (409)
  */
@@ -64,7 +64,7 @@ export async function checkRestorable(
   );
 }
 
-/** Return true if other processes stay connected. The connections of a killed process end shortly after it. */
+/** Return true if other processes stay connected. A killed process's connections end shortly after it. */
 async function isInUse(sql: Sql, signal: AbortSignal): Promise<boolean> {
   for (let round = 0; round < IN_USE_ROUNDS; round++) {
     if ((await store.countConnections(sql)) === 0) return false;
@@ -84,8 +84,8 @@ function requireKnownMigrations(known: readonly MigrationId[], manifest: Manifes
 }
 
 /**
- * Write the files of a backup into the storage. Existing files, as after an interrupted restore, are compared and not
- * written again.
+ * Write the files of a backup into the storage. If a file exists, as after an interrupted restore, compare it instead
+ * of writing it again.
  * @throws AppError `backup_damaged` (409); those of `Objects`; the reason of the signal
  */
 export async function restoreObjects(
@@ -111,7 +111,7 @@ export async function restoreObjects(
   }
 }
 
-/** Write one stored file under a key, unless it is there. @throws what `damaged` makes of a description of a fault */
+/** Write one stored file under a key, unless it exists. @throws the error created by `damaged` from a fault */
 export async function restoreObject(
   objects: Objects,
   target: Pick<BackupTarget, 'objects'>,
@@ -135,8 +135,8 @@ export async function restoreObject(
 }
 
 /**
- * Replace the database by the rows of a backup, in one transaction: it is unchanged or completely restored. Its schema
- * is that of the backup; the next start applies later migrations.
+ * Replace the database's contents by the rows of a backup in one transaction, that is, atomically. The schema is the
+ * backup's; the next start applies later migrations.
  * @throws AppError `backup_damaged` (409), those of `migrate`; the error of postgres.js; the reason of the signal
  */
 export async function restoreTables(
@@ -150,7 +150,7 @@ export async function restoreTables(
     await prepareCopy(tx);
     await store.dropSchema(tx, schema);
     await migrate(tx, { directory: migrations, upTo: manifest.schema_version });
-    // The limits of `migrate` are those of its own statements.
+    // `migrate` has set its own limits, so set those of COPY again.
     await prepareCopy(tx);
     await store.emptyTables(
       tx,
@@ -173,7 +173,7 @@ export async function restoreTables(
   });
 }
 
-/** Remove files that the backup does not have: those of the data that it has replaced. */
+/** Remove files that aren't in the backup, that is, files of the replaced data. */
 export async function removeOtherObjects(
   { objects }: Pick<RestoreContext, 'objects'>,
   target: BackupTarget,

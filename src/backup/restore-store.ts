@@ -17,7 +17,7 @@ export async function countConnections(sql: Sql): Promise<number> {
   return row?.n ?? 0;
 }
 
-/** Tables with rows that exist only once an installation is used, and the number of rows of a new installation. */
+/** Tables that gain rows when an installation is used, with their number of rows in a new installation. */
 const USED: Readonly<Record<string, number>> = {
   organizations: 1,
   users: 0,
@@ -29,7 +29,7 @@ const USED: Readonly<Record<string, number>> = {
   channel_configs: 0,
 };
 
-/** List the tables that hold more rows than those of a new installation. Tables that do not exist hold none. */
+/** List the tables with more rows than in a new installation. Missing tables count as empty. */
 export async function findUsedTables(sql: Sql): Promise<string[]> {
   const used: string[] = [];
   for (const [table, rowsMax] of Object.entries(USED)) {
@@ -45,7 +45,7 @@ export function hasRestores(sql: Sql): Promise<boolean> {
   return hasTable(sql, 'restores');
 }
 
-/** Find the id of the installation, which is that of its first organization; null if it was never started. */
+/** Find the installation's id, which is its first organization's id; null if it was never started. */
 export async function findInstallation(sql: Sql): Promise<string | null> {
   return (await hasTable(sql, 'organizations')) ? ((await findFirstOrganization(sql)) ?? null) : null;
 }
@@ -55,7 +55,7 @@ async function hasTable(sql: Sql, name: string): Promise<boolean> {
   return found?.exists === true;
 }
 
-/** Remove everything that the migrations have created. Objects of other programs in the database stay. */
+/** Drop everything that the migrations have created, but keep objects of other programs in the database. */
 export async function dropSchema(tx: Sql, { tables, sequences, functions }: SchemaObjects): Promise<void> {
   for (const table of [...tables].reverse()) await tx`DROP TABLE IF EXISTS ${tx(table)} CASCADE`;
   for (const sequence of sequences) await tx`DROP SEQUENCE IF EXISTS ${tx(sequence)} CASCADE`;
@@ -63,14 +63,14 @@ export async function dropSchema(tx: Sql, { tables, sequences, functions }: Sche
   await tx`DROP TABLE IF EXISTS schema_migrations, schema_compatibility`;
 }
 
-/** Remove rows that migrations have inserted. */
+/** Delete rows inserted by migrations. */
 export async function emptyTables(tx: Sql, tables: readonly string[]): Promise<void> {
   await tx`TRUNCATE ${tx([...tables])}`;
 }
 
 /**
- * Fill a table with the rows of a text. Its triggers are off: the backup includes the rows that they would write.
- * @throws the error of postgres.js for a row that the table does not take
+ * Fill a table with rows in text form. Disable its triggers, since the backup includes the rows that they would write.
+ * @throws the error of postgres.js for a row that the table refuses
  */
 export async function fillTable(
   tx: Sql,
@@ -82,7 +82,7 @@ export async function fillTable(
   await tx`ALTER TABLE ${tx(table)} ENABLE TRIGGER USER`;
 }
 
-/** Copy rows of a text into a table. @throws the error of postgres.js for a row that the table does not take */
+/** Copy rows in text form into a table. @throws the error of postgres.js for a row that the table refuses */
 export async function copyInto(
   tx: Sql,
   { table, columns }: { readonly table: string; readonly columns: readonly string[] },
@@ -99,14 +99,14 @@ export async function copyInto(
       await new Promise<void>((resolve) => writable.write(chunk, () => resolve()));
     }
   } catch (error) {
-    // Ends the COPY with a failure, and with it the transaction.
+    // This makes the COPY fail, and the transaction with it.
     writable.destroy(error as Error);
     throw error;
   }
   if (refusal === null) {
     writable.end();
-    await setImmediate(); // until then the connection takes no other statement
-    // postgres.js reports an error after the last row to nobody. The transaction has failed then.
+    await setImmediate(); // until then, the connection accepts no other statement
+    // postgres.js doesn't report an error after the last row, but the transaction has then failed.
     await tx`SELECT 1`.catch((error: unknown) => {
       refusal ??= error;
     });
@@ -121,16 +121,16 @@ export async function setSequences(tx: Sql, sequences: readonly SequenceState[])
 }
 
 /**
- * Bring restored rows into the state after a stop of all processes: jobs in progress are queued again without spending
- * an attempt, and nothing refers to workers, index tables or runs of the machine of the backup. Sessions and
- * grants end, since a user may have signed out or revoked them after the backup.
+ * Reset restored rows to the state with all processes stopped. Queue running jobs again without spending an attempt,
+ * and remove references to workers, index tables and runs of the original machine. End sessions and grants, since a
+ * user may have signed out or revoked them after the backup.
  */
 export async function resetRuntimeState(tx: Sql, backupId: string): Promise<void> {
   await tx`
     UPDATE jobs SET status = 'queued', fence = fence + 1, worker_id = NULL, lease_expires_at = NULL, updated_at = now()
     WHERE ${isInProgress(tx)}`;
   await tx`DELETE FROM workers`;
-  // Backups of earlier versions do not have these tables.
+  // Backups of earlier releases don't have these tables.
   for (const table of ['sessions', 'sign_in_links', 'oauth_grants'])
     if (await hasTable(tx, table)) await tx`DELETE FROM ${tx(table)}`;
   await tx`DELETE FROM reprojections`;
@@ -139,13 +139,13 @@ export async function resetRuntimeState(tx: Sql, backupId: string): Promise<void
     DELETE FROM index_tables t WHERE NOT EXISTS (
       SELECT 1 FROM documents d
       WHERE d.bucket_id = t.bucket_id AND d.active_generation IS NOT NULL AND d.status <> 'deleting')`;
-  // A restore over the same installation leaves its tables. They are dropped later.
+  // A restore over the same installation leaves its index tables, which are dropped later.
   await tx`
     INSERT INTO retired_index_tables (table_name, bucket_id)
     SELECT table_name, bucket_id FROM index_tables WHERE table_name IS NOT NULL`;
-  // No table has the version of the backup. A reader would wait for it.
+  // No index table has the backup's version, so a reader would wait for it forever.
   await tx`UPDATE index_tables SET version = 0, table_name = NULL`;
-  // These rows name transactions of the server of the backup.
+  // These rows name transactions of the original server.
   if (await hasTable(tx, 'document_changes')) {
     await tx`TRUNCATE document_changes`;
     await tx`
@@ -168,7 +168,7 @@ export interface BucketToIndex {
   readonly chunks: number;
 }
 
-/** List the buckets with documents that searches find, including documents without vectors. */
+/** List the buckets with searchable documents, including documents without vectors. */
 export async function selectBucketsToIndex(sql: Sql): Promise<BucketToIndex[]> {
   const rows = await sql`
     SELECT b.id, b.org_id, b.name, sum(g.chunks_count)::bigint AS chunks

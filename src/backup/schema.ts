@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** Version of the layout of backups. It changes only if older code could not read a new backup. */
+/** Version of the backup layout. It changes only if older code can't read a new backup. */
 export const FORMAT = 1;
 
 const Sha256 = z.string().regex(/^[0-9a-f]{64}$/);
@@ -20,7 +20,7 @@ export type TableFile = z.infer<typeof TableFile>;
 const SequenceState = z.strictObject({ sequence: z.string().min(1), last_value: z.string(), is_called: z.boolean() });
 export type SequenceState = z.infer<typeof SequenceState>;
 
-/** Contents of one backup. It is written after everything that it names. */
+/** Manifest of a backup. It is written after everything that it names. */
 export const Manifest = z.strictObject({
   format: z.literal(FORMAT),
   id: z.string().regex(/^bak_[0-9a-z]+$/),
@@ -30,18 +30,18 @@ export const Manifest = z.strictObject({
   postgres_version: z.string(),
   /** Id of the installation that was backed up. */
   installation_id: z.string().min(1),
-  /** Keyed hash by which a restore recognises the secret key. No backup holds the key itself. */
+  /** Keyed hash by which a restore recognises the secret key. No backup contains the key itself. */
   secret_key_check: z.string().regex(/^[0-9a-f]+$/),
   schema_version: Count,
   migrations: z.array(z.strictObject({ version: Count, name: z.string(), checksum: z.string() })).min(1),
   /** Tables in the order in which they can be filled. */
   tables: z.array(TableFile).min(1),
   sequences: z.array(SequenceState),
-  /** Keys of the files that the rows refer to, in byte order. */
+  /** Keys of the files that the rows reference, in byte order. */
   references: LineFile,
   /** Files of the installation, as JSON lines of `ObjectEntry` in the byte order of their keys. */
   objects: LineFile.extend({ object_bytes: Count }),
-  /** Number of files that rows refer to, but that no longer existed when the backup was made. */
+  /** Number of referenced files that no longer existed when the backup was created. */
   missing_objects: Count,
 });
 export type Manifest = z.infer<typeof Manifest>;
@@ -51,7 +51,7 @@ export const ObjectEntry = z.strictObject({
   key: z.string().min(1),
   size_bytes: Count,
   sha256: Sha256,
-  /** Tag of the content in the storage that was backed up. If it is unchanged, the file is not read again. */
+  /** Tag of the content in the original storage. If it is unchanged, the next backup doesn't read the file again. */
   tag: z.string(),
 });
 export type ObjectEntry = z.infer<typeof ObjectEntry>;

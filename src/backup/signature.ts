@@ -7,7 +7,7 @@ import type { BackupTarget } from './target.ts';
 export type SigningKey = Pick<KeyRing, 'backupSigning'>;
 
 /**
- * Sign a manifest: HMAC-SHA-256 under a key derived from the secret key of the installation. The manifest has the
+ * Sign a manifest: HMAC-SHA-256 under a key derived from the secret key of the installation. The manifest contains the
  * SHA-256 of every table and of the list of files, so the signature covers the whole backup.
  */
 export function signManifest({ backupSigning }: SigningKey, manifest: Uint8Array): string {
@@ -15,9 +15,8 @@ export function signManifest({ backupSigning }: SigningKey, manifest: Uint8Array
 }
 
 /**
- * Check that a backup was made by an installation with this secret key, and not changed since.
- *
- * @param options.acceptsUnsigned true to accept a backup without a signature, as earlier releases made them
+ * Check that a backup was created by an installation with this secret key, and hasn't changed since.
+ * @param options.acceptsUnsigned true to accept a backup without a signature, as created by earlier releases
  * @throws AppError `backup_unsigned`, `backup_forged` (409)
  */
 export async function requireSigned(

@@ -4,7 +4,7 @@ import type { Sql } from '../platform/postgres.ts';
 import type { SchemaObjects } from '../platform/schema-objects.ts';
 import type { SequenceState } from './schema.ts';
 
-/** Time that a snapshot may wait for the place of backups between two tables. */
+/** Maximum time that a snapshot may wait for the backup location between two tables. */
 const IDLE_MS_MAX = 600_000;
 
 const BLOCK_BYTES = 64 * 1024;
@@ -12,7 +12,7 @@ const BLOCK_BYTES = 64 * 1024;
 /** Options of the transaction that reads all tables in one snapshot. */
 export const SNAPSHOT = 'isolation level repeatable read read only';
 
-/** Set limits and formats of the transaction, so that COPY writes and reads values in one form everywhere. */
+/** Set limits and formats of the transaction, so that COPY writes and reads values in the same format everywhere. */
 export async function prepareCopy(tx: Sql): Promise<void> {
   await tx`
     SELECT set_config('statement_timeout', '0', true), set_config('lock_timeout', '30s', true),
@@ -28,7 +28,7 @@ export async function readSnapshotTime(tx: Sql): Promise<Date> {
   return (row as { at: Date }).at;
 }
 
-/** List the columns of a table that hold values of their own. */
+/** List the columns of a table that aren't generated. */
 export async function selectColumns(tx: Sql, table: string): Promise<string[]> {
   const rows = await tx<{ name: string }[]>`
     SELECT attname::text AS name FROM pg_attribute
@@ -65,7 +65,7 @@ export async function selectSequences(tx: Sql, { tables, sequences }: SchemaObje
   return states;
 }
 
-/** Stream the rows of a table as text, one row per line. COPY takes a partitioned table only as a query. */
+/** Stream the rows of a table as text, one row per line. COPY supports a partitioned table only as a query. */
 export function copyTable<T>(
   tx: Sql,
   table: string,
@@ -101,7 +101,7 @@ export function copyReferences<T>(tx: Sql, use: (keys: Readable) => Promise<T>):
   return withRows(query.readable(), use);
 }
 
-/** Read the stream of a COPY to its end in any case. Until then its connection takes no other statement. */
+/** Always read the stream of a COPY to its end. Until then, its connection accepts no other statement. */
 export async function withRows<T>(opening: Promise<Readable>, use: (rows: Readable) => Promise<T>): Promise<T> {
   const rows = await opening;
   try {
@@ -118,7 +118,7 @@ export async function withRows<T>(opening: Promise<Readable>, use: (rows: Readab
   }
 }
 
-/** Join rows into blocks, since compression costs more per call than per byte. It never destroys the stream. */
+/** Join rows into blocks, since compression costs more per call than per byte. Never destroy the stream. */
 async function* inBlocks(rows: Readable): AsyncGenerator<Buffer> {
   let parts: Buffer[] = [];
   let bytes = 0;

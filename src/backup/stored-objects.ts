@@ -4,7 +4,7 @@ import { readLines, SortedCursor } from './files.ts';
 import { contentKey } from './layout.ts';
 import { type LineFile, ObjectEntry } from './schema.ts';
 
-/** Number of files to read, write or check at once. */
+/** Maximum number of files to read, write or check concurrently. */
 export const FILES_AT_ONCE = 16;
 
 /** Return true if an object belongs in a backup. Objects without a folder describe the storage itself. */
@@ -42,7 +42,7 @@ export async function* inGroups<T>(items: AsyncIterable<T>): AsyncGenerator<T[]>
   if (group.length > 0) yield group;
 }
 
-/** Find the keys of `references` that `entries` do not have. Both are in the byte order of keys. */
+/** Find the keys of `references` that are missing in `entries`. Both are in the byte order of keys. */
 export async function* findMissing(
   references: AsyncIterable<string>,
   entries: AsyncIterable<{ readonly key: string }>,

@@ -8,7 +8,7 @@ import type { Logger } from '../platform/logger.ts';
 import { openDiskObjects } from '../platform/objects/disk.ts';
 import type { Objects } from '../platform/objects/objects.ts';
 
-/** Open place of backups. */
+/** Open backup location. */
 export interface BackupTarget {
   readonly location: BackupLocation;
   /** Location as a user would write it. */
@@ -19,10 +19,10 @@ export interface BackupTarget {
 export type TargetConfig = Pick<Config, 'dataDir' | 'objects' | 's3'>;
 
 /**
- * Open a place of backups.
+ * Open a backup location.
  * @param options.creates true to create a missing folder; false to refuse it
- * @throws AppError `invalid_request` (400) for a place inside the installation, `backup_not_found` (404) for a missing
- *   folder, `backup_target_unusable` (503) for a folder that cannot be written
+ * @throws AppError `invalid_request` (400) for a location inside the installation, `backup_not_found` (404) for a
+ *   missing folder, `backup_target_unusable` (503) for a folder that isn't writable
  */
 export async function openTarget(
   config: TargetConfig,
@@ -45,12 +45,12 @@ export async function openTarget(
   }
 }
 
-/** Use a place of backups, and close it. A folder that refuses the user is named, with what to do. */
+/** Use a backup location, and close it. If a folder denies access, name it in the error, with the remedy. */
 export async function withOpenTarget<T>(target: BackupTarget, use: (target: BackupTarget) => Promise<T>): Promise<T> {
   try {
     return await use(target);
   } catch (error) {
-    // The folder can be open to this user while folders in it belong to another one.
+    // The folder may be accessible to this user while subfolders belong to another one.
     const cause = error instanceof AppError && error.code === 'objects_unavailable' ? error.cause : null;
     if (target.location.kind === 'folder' && isRefusalIn(target.location.directory, cause)) {
       throw unusable(target.location.directory, cause);
@@ -72,7 +72,7 @@ function unusable(directory: string, cause: unknown): AppError {
   return new AppError({ code: 'backup_target_unusable', status: 503, cause, message: `${what}: ${todo}` });
 }
 
-/** Return true if the folder exists. A place on S3 always does. */
+/** Return true if the folder exists. A location on S3 always does. */
 export async function targetExists(location: BackupLocation): Promise<boolean> {
   return location.kind === 's3' || (await isFolder(location.directory));
 }
@@ -82,7 +82,10 @@ async function isFolder(directory: string): Promise<boolean> {
   return found?.isDirectory() === true;
 }
 
-/** Refuse a place inside the storage. A backup beside the data is lost with them, and sweeps could remove its files. */
+/**
+ * Refuse a location inside the storage. A backup next to the data would be lost with it, and sweeps could remove its
+ * files.
+ */
 function refuseOwnStorage({ dataDir, objects }: TargetConfig, location: BackupLocation, name: string): void {
   if (location.kind === 'folder') {
     const inside = path.relative(dataDir, location.directory);

@@ -5,7 +5,7 @@ import { findMissing, hasContent, inGroups, readObjectEntries } from './stored-o
 import type { BackupTarget } from './target.ts';
 
 const NEWLINE = 10;
-/** Number of faults after which the search for faults stops. */
+/** Number of faults at which to stop looking for more. */
 const FAULTS_MAX = 100;
 
 /** Figures of a verified backup. */
@@ -25,15 +25,15 @@ export interface VerifyReport {
 export interface VerifyOptions {
   readonly signal: AbortSignal;
   readonly onProgress?: OnProgress;
-  /** Return true for contents that were verified before. Only their presence and size are checked. */
+  /** Return true for contents that were verified before, so that only their presence and size are checked. */
   readonly isTrusted?: (entry: ObjectEntry) => Promise<boolean>;
   /** True to delete damaged contents, so that the next backup stores them again. */
   readonly removesDamaged?: boolean;
 }
 
 /**
- * Check every byte of a backup without restoring it: manifest, tables with their numbers of rows, list of files, and
- * the content of each file. Also check that the files to which rows refer exist.
+ * Check every byte of a backup without restoring it: manifest, tables and their row counts, list of files, and the
+ * content of each file. Also check that the files that rows reference exist.
  * @throws AppError `backup_damaged` (409) with the faults, `backup_format_unknown`, and those of `Objects`
  */
 export async function verifyBackup(
@@ -45,7 +45,7 @@ export async function verifyBackup(
   const manifest = await readManifest(target, id);
   const faults: string[] = [];
   faults.push(...(await checkLineFiles(target, [...manifest.tables, manifest.references, manifest.objects], signal)));
-  // Without its list, the files cannot be checked.
+  // Without a valid list, the files can't be checked.
   if (faults.length > 0) throw damaged(id, faults);
   faults.push(...(await checkContents(target, manifest.objects, options)));
   if (faults.length > 0) throw damaged(id, faults);
@@ -74,7 +74,7 @@ function reportOf({ name }: BackupTarget, manifest: Manifest): VerifyReport {
   };
 }
 
-/** Check files of lines: their bytes and numbers of lines. Return a description of each fault. */
+/** Check line files: their bytes and line counts. Return a description of each fault. */
 export async function checkLineFiles(
   target: BackupTarget,
   files: readonly LineFile[],
@@ -97,7 +97,7 @@ async function checkLines({ objects }: BackupTarget, file: LineFile, signal: Abo
   return lines === file.lines ? null : `${file.key} has ${lines} lines, and ${file.lines} were written`;
 }
 
-/** Check the contents of the files of a list. Return a description of each fault. */
+/** Check the contents of the files in a list. Return a description of each fault. */
 export async function checkContents(
   target: BackupTarget,
   list: LineFile,

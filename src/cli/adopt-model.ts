@@ -17,7 +17,7 @@ const NOTHING: Adopted = { primary: false, jobs: [] };
 
 /**
  * Make an installed model the primary model, and embed the buckets with it. Without a flag, offer this only for the
- * first model that matches by meaning, so that an existing choice stays.
+ * first semantic model, so that an existing choice stays.
  */
 export async function adoptModel(
   appliance: Appliance,
@@ -62,7 +62,7 @@ export async function makePrimary(
   return { primary: true, jobs: await reembedAll(appliance, operator, model, { dryRun: false }) };
 }
 
-/** Choose the fallback of a new primary model, and say what happens to the present one. */
+/** Choose the fallback of a new primary model, and describe what happens to the current one. */
 export async function chooseFallback(
   { embedding: { routing, backends } }: Appliance,
   { orgId }: Caller,
@@ -77,7 +77,7 @@ export async function chooseFallback(
   return { ...none, text };
 }
 
-/** Return true if requests without a model match words only, so that any model with meaning is better. */
+/** Return true if the default model is lexical, so that any semantic model is better. */
 async function isFirst({ embedding }: Appliance, { orgId }: Caller): Promise<boolean> {
   const { backends, routing } = embedding;
   const primary = backends.catalog.get((await routing.of(orgId)).primary);
@@ -107,7 +107,7 @@ export async function reembedAll(
       if (reply.texts > 0)
         note(`bucket ${bucket.name}: ${model} embeds ${reply.texts} of ${reply.chunks} chunks${job}`);
     } catch (error) {
-      // If a bucket cannot be embedded now, it keeps its vectors and the others go on.
+      // If a bucket can't be embedded now, it keeps its vectors. Continue with the others.
       if (!(error instanceof AppError)) throw error;
       note(`bucket ${bucket.name} keeps its vectors: ${error.message}`);
     }

@@ -6,14 +6,14 @@ import { paint } from './output.ts';
 
 const INDENT = '    ';
 
-/** Render the sources that an answer cites, one a line. @param showsText true to add the text of each */
+/** Render the sources that an answer cites, one per line. @param showsText true to add the text of each */
 export function renderSourceList(answer: Pick<Answer, 'sentences' | 'passages'>, showsText: boolean): string {
   const cited = citedPassages(answer);
   if (cited.length === 0) return '';
   return [paint('bold', 'Sources'), ...cited.map((passage) => renderSource(passage, showsText))].join('\n');
 }
 
-/** Render passages that were found for a question that the model could not answer. */
+/** Render the passages found for a question that the model couldn't answer. */
 export function renderFoundPassages(passages: readonly AnswerPassage[]): string {
   const rendered = passages.map((passage) => renderSource(passage, true));
   return [paint('bold', 'Passages that were found'), ...rendered].join('\n');

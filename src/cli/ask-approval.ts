@@ -3,10 +3,10 @@ import type { Block } from '../workflows/schema.ts';
 import { ask, isYes } from './confirm.ts';
 import { note, paint } from './output.ts';
 
-/** Characters of one argument that are shown. */
+/** Maximum characters to show of one argument. */
 const SHOWN_CHARS = 4_000;
 
-/** Make a function that shows what a block would do on a terminal, and asks for approval. */
+/** Create a function that shows what a block would do, and asks for approval at the terminal. */
 export function askApproval(signal: AbortSignal) {
   return async (block: Pick<Block, 'id' | 'type'>, would: Readonly<Record<string, unknown>>): Promise<boolean> => {
     note(`\n${paint('bold', `Block ${block.id} (${block.type}) would run with:`, process.stderr)}`);

@@ -13,7 +13,7 @@ const LABELS: Readonly<Record<MoveStep['phase'], string>> = {
 export function showSteps(progress: Progress): (step: MoveStep) => void {
   let phase: string | null = null;
   return ({ phase: next, done, total }) => {
-    // Without a total there is no share to show.
+    // Without a total, there is no progress to show.
     if (total === null) return;
     if (next !== phase) progress.begin(LABELS[next], total);
     phase = next;

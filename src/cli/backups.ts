@@ -53,7 +53,7 @@ export async function withSteps<T>(work: (onProgress: (step: MoveStep) => void) 
   }
 }
 
-/** Describe where the secret key is. No backup contains it. */
+/** Describe where the secret key is, which no backup contains. */
 export function secretKeyNote({ secretKey, dataDir }: Pick<Config, 'secretKey' | 'dataDir'>): string {
   const place = secretKey === null ? `in ${secretKeyFile(dataDir)}` : 'the value of SERVICE_SECRET_KEY (secret_key)';
   return `The secret key is not in the backup. It is ${place}. Keep a copy of it apart from the backups, with service.yaml: without the key no backup can be restored.`;

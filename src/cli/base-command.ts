@@ -24,10 +24,10 @@ import type { FieldNames, Session } from './session.ts';
 import type { Column } from './table.ts';
 import { describeUsageFault } from './usage-fault.ts';
 
-/** Connections that a command needs, including a worker inside it. */
+/** Maximum connections of a command, including a worker inside it. */
 const COMMAND_POOL_MAX = 8;
 
-/** Parsed flags that every command has. */
+/** Parsed flags common to every command. */
 export interface BaseFlags {
   readonly 'data-dir'?: string | undefined;
 }
@@ -37,9 +37,9 @@ export interface SessionFlags extends BaseFlags {
   readonly org?: string;
 }
 
-/** Options of a command that opens the installation in an unusual way. */
+/** Options for commands that need an installation opened differently. */
 export interface ApplianceOptions {
-  /** Settings that override the file and the environment, with keys as in service.yaml. */
+  /** Settings that override the file and the environment, keyed as in service.yaml. */
   readonly settings?: Record<string, unknown>;
   /** True for a long-running process, which takes its log level and number of connections from the settings. */
   readonly isService?: boolean;
@@ -51,17 +51,14 @@ export interface ApplianceOptions {
  * Base of every command. Handles `--json` (exactly one document on stdout), `--data-dir`, exit codes and error
  * messages, and opens and closes the local installation. A command itself only parses, calls one operation and prints.
  *
- * oclif loads the files of all commands if its manifest does not list the command, so commands import heavy modules in
- * `run`.
+ * oclif loads all command files if its manifest doesn't list the command, so commands import heavy modules in `run`.
  */
 export abstract class BaseCommand extends Command {
-  /**
-   * True if this command sets up a missing installation. Otherwise it refuses, since the folder may be a typing error.
-   */
+  /** True if this command sets up a missing installation. Otherwise it refuses, since the folder may be misspelt. */
   static setsUp = true;
   /**
-   * True for commands that need every provider of the settings. Others do without those whose keys are not in the
-   * environment, as in a shell beside a server that has them.
+   * True for commands that need every configured provider. Other commands ignore providers whose keys aren't in the
+   * environment, for example in a shell on a host where only the server has them.
    */
   static needsProviders = false;
   static override enableJsonFlag = true;
@@ -94,13 +91,13 @@ export abstract class BaseCommand extends Command {
     printCommandsAs(await this.typedCommand(), [...words]);
   }
 
-  /** Return the program as the user typed it, for commands that a message shows: `bin/service`, or its name. */
+  /** Return the program as the user typed it (such as `bin/service`), for commands shown in messages. */
   protected async typedCommand(): Promise<string> {
     const { commandPathOf, processEnvironment } = await import('../platform/environment.ts');
     return commandPathOf(processEnvironment()) ?? this.config.bin;
   }
 
-  /** Print a line of the result, nothing with `--json`. oclif's own would ignore that a full disk takes nothing. */
+  /** Print a line of the result; nothing with `--json`. oclif's own method would ignore write errors on a full disk. */
   override log(message = ''): void {
     if (!this.jsonEnabled()) printLine(message);
   }
@@ -142,8 +139,8 @@ export abstract class BaseCommand extends Command {
   }
 
   /**
-   * Open the log of a command, or of a service at a terminal; it starts at `warn` instead of `info`, with lines for
-   * people instead of JSON.
+   * Open the log of a command, or of a service at a terminal: from level `warn` instead of `info`, with human-readable
+   * lines instead of JSON.
    */
   protected async openCommandLogger(config: Config): Promise<Logger> {
     const { openLogger } = await import('../platform/logger.ts');
@@ -153,8 +150,8 @@ export abstract class BaseCommand extends Command {
   }
 
   /**
-   * Run operations of this command in the running server of the data directory. If no server runs, open the
-   * installation in this process. Ctrl-C aborts the signal.
+   * Run this command's operations in the running server of the data directory. Without one, open the installation in
+   * this process. Ctrl-C aborts the signal.
    *
    * @throws AppError `interrupted`, and what `use` throws
    */
@@ -223,7 +220,7 @@ export abstract class BaseCommand extends Command {
 
   /** Load the settings. Refuse a missing installation unless this command sets one up. */
   async #loadChecked(flags: BaseFlags, { isService, settings }: ApplianceOptions = {}): Promise<Config> {
-    // A command searches at most once, so it does not load the index into memory.
+    // A command searches at most once, so don't load the index into memory.
     const own = isService ? {} : { search: { resident_mb: 0 } };
     const config = await this.loadSettings(flags, { ...own, ...settings });
     for (const omission of config.omissions) this.logToStderr(`warning: ${omission}`);
@@ -234,11 +231,11 @@ export abstract class BaseCommand extends Command {
     return config;
   }
 
-  /** Open the log, and begin to look for the database, which starts while the domains load. */
+  /** Open the log, and start connecting to the database while the domains load. */
   async #prepare(config: Config, { isService, isShort }: ApplianceOptions): Promise<InstallationOptions> {
     const { findDatabase } = await import('../appliance/find-database.ts');
     const { openLogger } = await import('../platform/logger.ts');
-    // At a terminal, a service too writes for people.
+    // At a terminal, even a service writes human-readable lines.
     const writesJson = isService && !hasScreen(process.stderr);
     const logger = writesJson ? openLogger(config.logLevel) : await this.openCommandLogger(config);
     const database = findDatabase(config, logger, { isShort: isShort ?? false });
@@ -272,7 +269,7 @@ export abstract class BaseCommand extends Command {
   }
 
   /**
-   * Run work that opens what it needs itself. Ctrl-C aborts the signal.
+   * Run work that opens its own resources. Ctrl-C aborts the signal.
    *
    * @throws AppError `interrupted`, and what `work` throws
    */
@@ -288,7 +285,7 @@ export abstract class BaseCommand extends Command {
   protected override async catch(error: Error): Promise<void> {
     // oclif ends --help and --version with an error whose exit code is 0.
     if (error instanceof Errors.ExitError) throw error;
-    // The reader of the output has closed it on purpose, so nothing failed.
+    // The reader closed the output on purpose, so this isn't a failure.
     if (error instanceof AppError && error.code === 'output_closed') return;
     const described = describeFailure(error);
     const failure = { ...described, message: await this.#messageOf(error, described) };
@@ -301,7 +298,7 @@ export abstract class BaseCommand extends Command {
     if (failure.code === 'internal' && process.stderr.isTTY) process.stderr.write(`${error.stack ?? ''}\n`);
   }
 
-  /** Render the message of a failure with the names that users of this command type. */
+  /** Render a failure's message with the names that users of this command type. */
   async #messageOf(error: Error, { code, message }: Failure): Promise<string> {
     const { args, flags, baseFlags } = this.ctor;
     const { bin } = this.config;
@@ -313,7 +310,7 @@ export abstract class BaseCommand extends Command {
   }
 }
 
-/** Return true if there is an installation to use, or a database that may have one. */
+/** Return true if there is an installation, or a database that may contain one. */
 async function hasInstallation(config: Config): Promise<boolean> {
   const { existsSync } = await import('node:fs');
   const { join } = await import('node:path');

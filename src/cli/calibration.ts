@@ -15,8 +15,8 @@ interface CorpusFlags {
 }
 
 /**
- * Read the texts that the flags name. Return null for the texts of the space or the built-in texts. Texts without a
- * kind become passages and queries in turn, so that asymmetric models are aligned on both.
+ * Read the texts that the flags name. Return null to use the texts of the space or the built-in texts. Alternate texts
+ * without a kind between passages and queries, so that asymmetric models are aligned on both.
  */
 export async function readCalibration(
   { sql, objects }: Pick<Appliance, 'sql' | 'objects'>,

@@ -5,7 +5,7 @@ import { readLines } from './read-lines.ts';
 
 const toBoolean = (value: string) => (value === 'true' ? true : value === 'false' ? false : value);
 
-/** Parsers of the configuration fields that are not texts. */
+/** Parsers of the configuration fields that aren't strings. */
 const TYPED: Readonly<Record<string, (value: string) => unknown>> = {
   public_only: toBoolean,
   resend: toBoolean,
@@ -14,7 +14,7 @@ const TYPED: Readonly<Record<string, (value: string) => unknown>> = {
 };
 
 /**
- * Read a configuration from a JSON file (`-`: stdin) and `key=value` pairs. A pair overrides the field of the file.
+ * Read a configuration from a JSON file (`-`: stdin) and `key=value` pairs. A pair overrides the file's field.
  *
  * @throws AppError `invalid_request` (400), `file_not_found` (404), `file_unreadable` (403)
  */

@@ -1,7 +1,7 @@
 import { MESSENGERS } from '../channels/messengers/messengers.ts';
 import type { CreatedChannel } from '../channels/schema.ts';
 
-/** Tell what to do at the platform of a new channel. @param baseUrl address of the service; null if it is not known */
+/** Explain what to do at the platform of a new channel. @param baseUrl address of the service; null if unknown */
 export function setUpLines({ id, provider, webhook_path: path }: CreatedChannel, baseUrl: string | null): string[] {
   const what = baseUrl === null ? 'path of your public address' : 'address';
   const steps = MESSENGERS.get(provider)?.steps ?? [];

@@ -15,14 +15,13 @@ export interface FileCollection {
   readonly files: FoundFile[];
   /** Skipped entries: hidden files, links, devices, sockets, and subfolders without `recursive`. */
   readonly skipped: { path: string; reason: 'hidden' | 'link' | 'not a file' | 'folder' }[];
-  /** Folders that cannot be read. An unreadable file shows only when it is uploaded. */
+  /** Unreadable folders. An unreadable file is only noticed on upload. */
   readonly unreadable: { path: string; sourcePath: string; error: unknown }[];
 }
 
 /**
- * Collect the files that paths stand for. A file stands for itself, a folder for the files directly in it (with
- * `recursive` for all files below it), and `-` for stdin. A named path is followed if it is a link, and included if it
- * is hidden.
+ * Collect the files that paths stand for. A folder stands for the files directly in it (with `recursive`, all files
+ * below it), and `-` for stdin. Follow a named path if it is a link, and include it even if it is hidden.
  *
  * @throws AppError `file_not_found` (404) for a path that does not exist
  */

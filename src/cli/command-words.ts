@@ -2,7 +2,7 @@ import type { AppError } from '../platform/errors.ts';
 import { renameStart } from './name-fault.ts';
 import type { CommandShape } from './usage-fault.ts';
 
-/** Commands that do the same as the API routes that messages of operations name. */
+/** Commands that correspond to API routes named in operation messages. */
 const COMMANDS: Readonly<Record<string, string>> = {
   'GET /v1/models': 'models list',
   'GET /v1/metadata/reserved-keys': 'metadata keys',
@@ -12,15 +12,12 @@ const COMMANDS: Readonly<Record<string, string>> = {
 /** Codes of errors whose messages describe a value without naming its field. */
 const NAMELESS_CODES = new Set(['duration_invalid', 'ttl_invalid']);
 
-/**
- * Field of a request inside a sentence, such as `chunk_size`, but not inside a path, a quoted text or a list of keys.
- */
+/** Request field inside a sentence, such as `chunk_size`, but not inside a path, a quotation or a list of keys. */
 const FIELD = /(?<![\w.\-"'`[{/:])[a-z]+(?:_[a-z]+)+(?![\w.\-"'`\]}/:=,])/g;
 
 /**
- * Render the message of an error for users of a command: fields and routes of the API become flags and commands.
- *
- * @param bin name of the program, as the user called it
+ * Render an error message for users of a command: replace API fields and routes by flags and commands.
+ * @param bin program name as the user typed it
  */
 export function inCommandWords(error: AppError, shape: CommandShape, bin: string): string {
   const typed = (field: string) => nameOf(field, shape);

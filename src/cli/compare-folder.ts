@@ -15,7 +15,7 @@ import type { Session } from './session.ts';
 export interface SyncedFolder {
   readonly place: FolderPlace;
   readonly bucketId: string;
-  /** Text in front of each path in the folder to form the source path: empty, or with `/` at its end. */
+  /** Prefix that turns a path in the folder into a source path: empty, or ending in `/`. */
   readonly prefix: string;
   readonly globs: Globs;
 }
@@ -24,16 +24,16 @@ export interface SyncedFolder {
 export interface FolderDifference {
   readonly added: readonly FoundFile[];
   readonly changed: readonly FoundFile[];
-  /** Number of files in the folder, empty ones included. */
+  /** Number of files in the folder, including empty ones. */
   readonly files: number;
-  /** Number of documents that were compared with the files. */
+  /** Number of documents compared with the files. */
   readonly known: number;
-  /** Documents without a file. */
+  /** Documents whose file is gone. */
   readonly vanished: readonly PathDocument[];
   readonly unchanged: number;
-  /** Documents of unchanged files that failed when they were read. */
+  /** Documents of unchanged files whose ingestion failed earlier. */
   readonly failedBefore: number;
-  /** Files and folders that cannot be read, and empty files. Their documents stay. */
+  /** Unreadable files and folders, and empty files. Their documents stay. */
   readonly faults: readonly EntryFault[];
 }
 
@@ -68,7 +68,7 @@ export async function compareFolder(
     faults.push(...listing.faults.map((fault) => ({ ...fault, key: (prefix + fault.key).normalize('NFC') })));
     for (const { key, sizeBytes } of listing.entries) {
       signal.throwIfAborted();
-      // macOS names files in NFD; a folder that only changed its form has not changed.
+      // macOS names files in NFD. A different Unicode form isn't a change.
       const sourcePath = prefix + oneLine(key).normalize('NFC');
       if (seen.has(sourcePath)) {
         faults.push({
@@ -108,7 +108,7 @@ async function readKnown(session: Session, { bucketId, prefix }: SyncedFolder): 
   }
 }
 
-/** Return true if the content of a file differs from that of its document. An unreadable file is a fault. */
+/** Return true if a file's content differs from its document's. Report an unreadable file as a fault. */
 async function isOther(
   { path: name, sourcePath }: FoundFile,
   { sha256 }: PathDocument,

@@ -5,7 +5,7 @@ const HEAD = `# Settings of the service: each with its meaning, what is allowed,
 # stand for a variable of the environment.
 `;
 
-/** Render all settings as a service.yaml that is one comment. */
+/** Render all settings as a fully commented-out service.yaml. */
 export function renderConfigExample(): string {
   const settings = listReference();
   return HEAD + settings.map((setting, index) => renderSetting(setting, settings[index - 1])).join('');
@@ -24,7 +24,7 @@ function renderSetting(setting: SettingReference, before: SettingReference | und
   return `${path.length === 1 ? '\n' : ''}${comment}# ${begin}${name === '<name>' ? 'name' : name}:${value}\n`;
 }
 
-/** Render the meaning, allowed values and variable of a setting on one line. */
+/** Render the description, allowed values and variable of a setting on one line. */
 function noteOf({ description, allowed, variable, isGroup, isRequired }: SettingReference): string {
   const facts = [
     ...(isGroup ? [] : [allowed]),

@@ -1,14 +1,14 @@
 import { createInterface } from 'node:readline/promises';
 import { type AppError, conflict, invalidRequest } from '../platform/errors.ts';
 
-/** Return true if a user can be asked at a terminal. */
+/** Return true if there is a terminal at which to ask the user. */
 export function canAsk(): boolean {
   return process.stdin.isTTY === true && process.stderr.isTTY === true;
 }
 
 /**
- * Ask a user at a terminal, and return the answer without surrounding blanks, or null if the input ends (Ctrl-D).
- * `node:readline/promises` never settles a question whose input ends.
+ * Ask a user at a terminal, and return the trimmed answer, or null if the input ends (Ctrl-D). `node:readline/promises`
+ * never settles a question whose input ends.
  */
 export async function ask(question: string, signal: AbortSignal): Promise<string | null> {
   if (process.stdin.readableEnded) return null;
@@ -27,7 +27,7 @@ export async function ask(question: string, signal: AbortSignal): Promise<string
 /**
  * Require confirmation of a destructive command: by `--yes`, or by a user at a terminal.
  *
- * @throws AppError `confirmation_missing` (400) if no user can be asked, `not_confirmed` (409)
+ * @throws AppError `confirmation_missing` (400) without a terminal, `not_confirmed` (409)
  */
 export async function confirm(question: string, yes: boolean, signal: AbortSignal): Promise<void> {
   if (yes) return;

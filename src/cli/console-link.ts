@@ -7,18 +7,18 @@ export interface ConsoleLink {
   readonly expires_at: string;
 }
 
-/** Make a one-time link for the operator of the first organization. */
+/** Create a one-time link for the operator of the first organization. */
 export async function makeConsoleLink({ access }: Pick<Appliance, 'access'>): Promise<ConsoleLink> {
   const { token, expiresAt } = await access.sessions.createLink(await access.operator(access.installationId));
   return { token: token.reveal(), expires_at: expiresAt.toISOString() };
 }
 
-/** Return the address of the web console of a server. */
+/** Return the web console's address on a server. */
 export function consoleUrl(serverUrl: string): string {
   return `${serverUrl.replace(/\/+$/, '')}/console`;
 }
 
-/** Add the token to the address behind the `#`, which browsers do not send to servers. */
+/** Append the token to the address as a fragment (`#`), which browsers don't send to servers. */
 export function signInUrl(url: string, { token }: ConsoleLink): string {
   return `${url}#link=${token}`;
 }

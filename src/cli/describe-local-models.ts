@@ -9,13 +9,13 @@ interface LocalModelRow {
   readonly variant: string;
   readonly source: string;
   readonly disk: string;
-  /** Memory in the servers that run on the data directory, or `not loaded`. */
+  /** Memory used in servers running on the data directory, or `not loaded`. */
   readonly memory: string;
 }
 
 const MIB = 1024 * 1024;
 
-/** Describe the installed models, with their memory in the servers of this data directory. */
+/** Describe the installed models, with their memory use in servers of this data directory. */
 export async function describeLocalModels(
   models: readonly LocalModel[],
   dataDir: string,

@@ -1,6 +1,6 @@
 import type { SourcePreview } from '../memory/schema.ts';
 
-/** Describe the preview of a source in sentences, each on a line. */
+/** Describe the preview of a source in sentences, one per line. */
 export function describePreview(preview: SourcePreview): string[] {
   const { entries_count: count, is_complete: isComplete, changes, faults, faults_count: faultsCount } = preview;
   const number = (value: number) => value.toLocaleString('en');

@@ -11,9 +11,9 @@ import type { Sql } from '../platform/postgres.ts';
 import { selectActiveMaps } from '../projection/store.ts';
 import { formatBytes } from './table.ts';
 
-/** Number of intervals of the schedule after which a backup counts as missed. */
+/** Number of schedule intervals after which a backup counts as missed. */
 const INTERVALS_MAX = 2;
-/** Age at which a check of a map's canaries is out of date. A running server checks them daily. */
+/** Age at which a canary check of a map is out of date. A running server checks daily. */
 const CANARIES_MS_MAX = 3 * 24 * 3_600_000;
 
 export function down(message: string): AppError {
@@ -32,7 +32,7 @@ export async function tryBallast({ dataDir, ballastBytes }: Config): Promise<str
   );
 }
 
-/** Return true if some maps have canaries to check. */
+/** Return true if any map has canaries to check. */
 export async function hasCanaries(sql: Sql): Promise<boolean> {
   return (await selectActiveMaps(sql)).length > 0;
 }

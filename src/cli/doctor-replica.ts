@@ -4,11 +4,11 @@ import type { Config } from '../platform/config.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { Sql } from '../platform/postgres.ts';
 
-/** Time in which the replica must be found usable, and time between two looks. */
+/** Time within which the replica must prove usable, and polling interval. */
 const MS_MAX = 5_000;
 const STEP_MS = 100;
 
-/** Judge whether the replica answers reads. The service works without it, since the primary answers instead. */
+/** Check if the replica answers reads. Without it, the service still works, because the primary answers instead. */
 export async function judgeReplica(
   primary: Sql,
   config: Config,

@@ -4,7 +4,7 @@ import { AppError } from '../platform/errors.ts';
 import type { ConsoleLink } from './console-link.ts';
 import type { Check } from './doctor.ts';
 
-/** Address to which the sign-in of this check would return. Nothing listens there. */
+/** Redirect address of this check's sign-in. Nothing listens there. */
 const REDIRECT = 'http://127.0.0.1:9/callback';
 const TIMEOUT_MS = 10_000;
 const BODY_CHARS_MAX = 1_000_000;
@@ -23,7 +23,7 @@ const Session = z.looseObject({ csrf_token: z.string() });
 const Returned = z.looseObject({ return_to: z.url() });
 const Tokens = z.looseObject({ access_token: z.string() });
 
-/** Error of the service, or of the tool server. */
+/** Error response of the service, or of the tool server. */
 const OwnError = z.union([
   z.looseObject({ error_description: z.string() }).transform((body) => body.error_description),
   z.looseObject({ error: z.looseObject({ message: z.string() }) }).transform(({ error }) => error.message),
@@ -31,7 +31,7 @@ const OwnError = z.union([
 
 type ServerMetadata = z.output<typeof ServerMetadata>;
 
-/** Fault of a step, told to the operator. */
+/** Fault of a step, reported to the operator. */
 class Fault extends Error {}
 
 interface Reply {
@@ -41,11 +41,11 @@ interface Reply {
 }
 
 /**
- * Walk through the sign-in of a client of the tool server, from a call without a token to a call with one. Each step
- * needs the one before, so the first fault ends the walk.
+ * Go through a client's sign-in at the tool server, from a call without a token to a call with one. Each step needs the
+ * previous one, so the first fault ends the check.
  *
  * @param url address of the tool server as clients see it
- * @param newLink makes the link by which the operator consents; it throws where this host cannot make one
+ * @param newLink creates the link by which the operator consents; throws if this host can't create one
  */
 export async function* examineToolServer(url: string, newLink: () => Promise<ConsoleLink>): AsyncGenerator<Check> {
   let metadataUrl = '';
@@ -158,7 +158,7 @@ async function checkTokenEndpoint({ token_endpoint: endpoint }: ServerMetadata):
   throw new Fault(`${endpoint} answers with status ${status}; have the proxy pass on POST with forms`);
 }
 
-/** Do what a client and its person do, as the operator of this host, and end the access again. */
+/** Act as a client and its user, with the rights of this host's operator, and revoke the access afterwards. */
 async function signInAndCall(
   url: string,
   server: ServerMetadata,
@@ -210,7 +210,7 @@ async function signInAndCall(
   }
 }
 
-/** Ask for the list of tools, as the newest revision of the protocol does. */
+/** Request the list of tools, as in the newest protocol revision. */
 function callTool(url: string, bearer: string | null): Promise<Reply> {
   const version = '2026-07-28';
   const meta = {

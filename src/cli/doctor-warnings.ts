@@ -12,24 +12,24 @@ import { selectActiveMaps } from '../projection/store.ts';
 import { formatBytes } from './table.ts';
 
 const DAY_MS = 24 * 3_600_000;
-/** Days of uploads from which the current rate is computed. */
+/** Number of days of uploads used to compute the current rate. */
 const GROWTH_DAYS = 7;
-/** Shortest time over which a rate is measured. A single upload an hour ago gives no rate. */
+/** Minimum time over which a rate is measured. A single upload an hour ago gives no rate. */
 const GROWTH_MS_MIN = DAY_MS;
-/** Days before the disk is full at which the warning begins. */
+/** Number of days before the disk is full at which to start warning. */
 const FULL_DAYS_MIN = 14;
 /** Estimated bytes of a chunk: its text and vectors in the artifact and in the index. */
 const CHUNK_BYTES = 12 * 1024;
-/** Number of intervals without a sign of life after which a reaper counts as missing. */
+/** Number of intervals without a heartbeat after which a reaper counts as missing. */
 const REAPER_INTERVALS_MAX = 3;
 
-/** Finding that an operator should know, although the service works. */
+/** Problem that an operator should know about, although the service works. */
 export interface Warning {
   readonly name: string;
   readonly detail: string;
 }
 
-/** Find problems that do not stop the service yet, each with its remedy. The tables must be up to date. */
+/** Find problems that don't stop the service yet, each with its remedy. Migrations must be up to date. */
 export async function findWarnings(sql: Sql, config: Config): Promise<Warning[]> {
   const found = [
     ...(await findIdleQueues(sql, config)),
@@ -41,7 +41,7 @@ export async function findWarnings(sql: Sql, config: Config): Promise<Warning[]>
   return found.filter((warning) => warning !== null);
 }
 
-/** Find kinds of jobs that are due although no worker runs. */
+/** Find kinds of jobs that are due but have no running worker. */
 async function findIdleQueues(sql: Sql, { workers }: Config): Promise<Warning[]> {
   const waiting = new Map<JobKind, number>();
   for (const { kind, queued, delayed } of await readQueueDepths(sql)) {
@@ -92,7 +92,7 @@ async function findFullDisk(sql: Sql, { dataDir, objects, index }: Config): Prom
   return describeGrowth({ bytes: fileBytes + chunks * CHUNK_BYTES, overMs, freeBytes: bavail * bsize });
 }
 
-/** Warn if the disk will be full soon at the growth rate of the last days. */
+/** Warn if the disk will be full soon at the recent growth rate. */
 export function describeGrowth({
   bytes,
   overMs,

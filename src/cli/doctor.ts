@@ -38,24 +38,24 @@ import { formatBytes } from './table.ts';
 const REASON_CHARACTERS_MAX = 320;
 /** Time in which the server of the data directory must answer. */
 const SERVER_MS_MAX = 5_000;
-/** Number of truncated index files that are listed at most. */
+/** Maximum number of truncated index files to list. */
 const TRUNCATED_MAX = 20;
 const FREE_BYTES_MIN = 512 * 1024 * 1024;
-/** Largest allowed clock difference to the database. Beyond it, leases and tokens end at the wrong time. */
+/** Maximum clock difference to the database. Beyond it, leases and tokens expire at the wrong time. */
 const CLOCK_SKEW_MS_MAX = 5_000;
-/** Clock difference at which a warning begins. */
+/** Clock difference at which to start warning. */
 const CLOCK_SKEW_MS_WARNED = 1_000;
 
 export interface Check {
   readonly name: string;
   readonly status: 'ok' | 'warning' | 'down' | 'not configured';
-  /** Finding, or the fault. */
+  /** Result, or the fault. */
   readonly detail: string;
 }
 
 /**
- * Check every part of the installation in the same way as the service uses it. The checks run one after the other and
- * are independent, so a part that is down hides no other. Create a missing data directory, but migrate nothing.
+ * Check every part of the installation in the way the service uses it. The checks run in sequence and are independent,
+ * so that one broken part doesn't hide another. Create a missing data directory, but don't migrate.
  */
 export async function* examine(config: Config, logger: Logger, signal: AbortSignal): AsyncGenerator<Check> {
   yield await check('node', async () => `${process.version} on ${process.platform}-${process.arch}`);
@@ -82,8 +82,8 @@ export async function* examine(config: Config, logger: Logger, signal: AbortSign
 }
 
 /**
- * Check, inside a running server, what the server does not watch otherwise: the disk, the document readers, and
- * periodic maintenance. Call no vendor.
+ * Check, inside a running server, what it doesn't monitor otherwise: the disk, the document readers and periodic
+ * maintenance. Don't call vendors.
  */
 export async function* examineRunning({
   sql,
@@ -117,7 +117,7 @@ async function examineServer({ dataDir }: Config, signal: AbortSignal): Promise<
   });
 }
 
-/** Make one real call to every provider, with the first model that it serves. */
+/** Make one real call to every provider, with its first model. */
 async function* examineProviders(config: Config, logger: Logger, signal: AbortSignal): AsyncGenerator<Check> {
   const providers = Object.entries(config.providers);
   if (providers.length === 0) yield notConfigured('providers');
@@ -236,7 +236,7 @@ async function check(name: string, probe: () => Promise<string>): Promise<Check>
   }
 }
 
-/** Describe an error on one line with its cause, which helps an operator more than the message for API callers. */
+/** Describe an error on one line, with the cause, which helps operators more than the message for API callers. */
 function describe(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const [reason = ''] = error.cause instanceof Error ? error.cause.message.split('\n') : [];
@@ -272,15 +272,15 @@ async function examineClock(open: () => Promise<Sql>): Promise<Check> {
   return skewMs === null ? tried : { name: 'clock', ...judgeSkew(skewMs) };
 }
 
-/** Return how far the database's clock is ahead, in milliseconds. */
+/** Return the number of milliseconds by which the database's clock is ahead. */
 async function measureSkew(sql: Sql): Promise<number> {
   const beforeMs = Date.now();
   const { now } = await describeServer(sql);
-  // The server read its clock at some time between these two readings.
+  // The server read its clock between these two readings.
   return Math.round(now.getTime() - (beforeMs + Date.now()) / 2);
 }
 
-/** Judge the difference of the clocks. */
+/** Judge a clock difference. */
 export function judgeSkew(skewMs: number): Pick<Check, 'status' | 'detail'> {
   const apart = Math.abs(skewMs);
   const detail = `the database's clock differs by ${apart} ms`;
@@ -306,7 +306,7 @@ async function* examineStorage(config: Config, logger: Logger): AsyncGenerator<C
       return `${s3 === null ? 'in the data directory' : onS3}: ${times}`;
     });
     yield objectsCheck;
-    // LanceDB retries for some seconds before it reports that a store refuses its requests.
+    // LanceDB retries for some seconds before it reports that a store refuses requests.
     const onUnusable = (name: string): Check | null =>
       objectsCheck.status === 'down'
         ? { name, status: 'down', detail: `${onS3} is not usable; see the check "objects"` }
@@ -344,7 +344,7 @@ async function tryIndex(config: Config): Promise<string> {
   }
 }
 
-/** Check that the Milvus of some buckets answers, and has a version that the service works with. */
+/** Check that the configured Milvus answers and has a supported version. */
 async function tryMilvus(settings: MilvusSettings): Promise<string> {
   const connection = new MilvusConnection(settings);
   const beganMs = performance.now();
@@ -356,7 +356,7 @@ async function tryMilvus(settings: MilvusSettings): Promise<string> {
   }
 }
 
-/** Check that no file of an index on disk is cut off. LanceDB notices only when it reads the file. */
+/** Check that no index file on disk is truncated. LanceDB notices only when it reads the file. */
 async function examineIndexFiles(config: Config): Promise<Check> {
   const name = 'index files';
   if (config.index.storage === 's3') return notConfigured(name);

@@ -73,7 +73,7 @@ async function evaluateOn(
   }
 }
 
-/** Write one page for each map; the file names of several maps contain the version of the map. */
+/** Write one page per map. If there are several, add the map's version to the file names. */
 export async function writeReport(file: string, evaluations: readonly MapEvaluation[], force: boolean): Promise<void> {
   for (const { map, reference_model: referenceModel, evaluation } of evaluations) {
     const named = evaluations.length === 1 ? file : file.replace(/(\.html?)?$/i, `-${map.version}$1`);

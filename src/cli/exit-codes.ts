@@ -9,7 +9,7 @@ export interface Failure {
   readonly message: string;
 }
 
-/** Map a value that a command threw to an exit code and a message that is safe to print. */
+/** Map a thrown value to an exit code and a message that is safe to print. */
 export function describeFailure(error: unknown): Failure {
   if (error instanceof AppError) {
     return { exitCode: exitCodeOf(error), code: error.code, message: withoutHelpHint(error.message) };
@@ -20,7 +20,7 @@ export function describeFailure(error: unknown): Failure {
   return { exitCode: EXIT.fault, code: 'internal', message: error instanceof Error ? error.message : String(error) };
 }
 
-/** Remove oclif's hint at the help, which `printFailure` prints once. */
+/** Remove oclif's reference to the help, which `printFailure` prints itself. */
 export function withoutHelpHint(message: string): string {
   return message
     .replace(/\nSee more help with --help$/, '')

@@ -8,7 +8,7 @@ import { parseRequest } from './parse-request.ts';
  * Find the address of the web console: that of the server `url`, else of the settings, else of the server of the data
  * directory.
  *
- * @throws AppError `invalid_request` if `url` is no address, and if no server is found
+ * @throws AppError `invalid_request` if `url` isn't a valid address, or if no server is found
  */
 export async function findConsole(
   url: string | undefined,

@@ -1,4 +1,4 @@
-/** Render a request to paste into a shell. It reads the key from its file, so that the key is not shown. */
+/** Render a request to paste into a shell. It reads the key from its file, so that the key isn't shown. */
 export function firstRequest(url: string, keyFile: string): string {
   return [
     `curl ${url}/v1/embeddings`,

@@ -2,8 +2,8 @@ import { Args, Flags } from '@oclif/core';
 import { invalidRequest } from '../platform/errors.ts';
 
 /**
- * Flags and arguments that several commands share. The environment variable of a flag is `SERVICE_` and its name, with
- * few exceptions that a test checks.
+ * Flags and arguments shared by several commands. The environment variable of a flag is `SERVICE_` plus its name, with
+ * a few exceptions that a test checks.
  */
 
 export const orgFlag = Flags.string({
@@ -18,7 +18,7 @@ export const bucketFlag = Flags.string({
   env: 'SERVICE_BUCKET',
 });
 
-/** Make the flag for the length of a list. @param what what is counted, such as "documents" */
+/** Create the flag for the length of a list. @param what noun for the items, such as "documents" */
 export function limitFlag(what: string, { max, usual = 50 }: { readonly max: number; readonly usual?: number }) {
   return Flags.integer({
     description: `maximum number of ${what}, up to ${max.toLocaleString('en')}`,
@@ -30,12 +30,12 @@ export function limitFlag(what: string, { max, usual = 50 }: { readonly max: num
   });
 }
 
-/** Make a flag that may be given several times; `listOf` lists its values. */
+/** Create a flag that may be repeated; `listOf` lists its values. */
 export function listFlag(description: string, env: string) {
   return Flags.string({ description, multiple: true, multipleNonGreedy: true, env });
 }
 
-/** Make the argument of a connected source. */
+/** Argument that names a connected source. */
 export const sourceArg = Args.string({ description: 'name or id of the source', required: true, ignoreStdin: true });
 
 export const keyArg = Args.string({
@@ -44,7 +44,7 @@ export const keyArg = Args.string({
   ignoreStdin: true,
 });
 
-/** Parse the version of a map. `Args.integer` of oclif reports an invalid one as an internal fault. */
+/** Parse the version of a map. oclif's `Args.integer` would report an invalid one as an internal error. */
 export const mapVersionArg = Args.custom<number>({
   description: 'version of the map, as in "projections list"',
   required: true,
@@ -56,16 +56,15 @@ export const mapVersionArg = Args.custom<number>({
   },
 })();
 
-/** The following flags and --allow-empty have no environment variable, because it would confirm every later command. */
+/** These flags and --allow-empty have no environment variable, which would confirm every later command. */
 export const yesFlag = Flags.boolean({ description: 'do not ask for confirmation' });
 export const forceFlag = Flags.boolean({ description: 'replace a file that already exists' });
 
-/** Values of a flag that may be given several times, or a variable of the environment with commas. */
+/** Values of a repeatable flag, or its environment variable with comma-separated values. */
 type Listed = readonly string[] | string;
 
 /**
- * List the values of a flag that may be given several times. oclif passes the environment variable of such a flag as
- * one text, whose items are separated by commas.
+ * List the values of a repeatable flag. oclif passes such a flag's environment variable as one comma-separated string.
  */
 export function listOf(value: Listed | undefined): string[] {
   if (value === undefined) return [];
@@ -104,7 +103,7 @@ export function jsonOf(flag: string, text: string): unknown {
   }
 }
 
-/** Make a flag for an auth level. @param description meaning of the level, and its default */
+/** Create a flag for an auth level. @param description meaning of the level, and its default */
 export function authLevelFlag(description: string) {
   return Flags.integer({ description, min: 1, max: 10, env: 'SERVICE_AUTH_LEVEL' });
 }

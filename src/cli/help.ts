@@ -3,7 +3,7 @@ import { CommandHelp, Help } from '@oclif/core/help';
 
 type Flags = readonly Command.Flag.Any[];
 
-/** Help of one command. It shows the summary once, and the variables of the flags in a separate section. */
+/** Help for one command. It shows the summary once, and environment variables in a separate section. */
 class HelpOfCommand extends CommandHelp {
   protected override description(): string | undefined {
     // The first line is the summary, which is printed above.
@@ -29,12 +29,12 @@ class HelpOfCommand extends CommandHelp {
   }
 }
 
-/** Describe the variable of a flag. If its name differs from the flag, add the flag. */
+/** Describe a flag's environment variable. Add the flag if the names differ. */
 function describe(flag: string, variable: string): string {
   return variable === `SERVICE_${flag.toUpperCase().replaceAll('-', '_')}` ? variable : `${variable} (--${flag})`;
 }
 
-/** Help in the form of oclif, which loads this class by its name in package.json. */
+/** Help class that oclif loads by its name in package.json. */
 export default class ProgramHelp extends Help {
   protected override CommandHelpClass = HelpOfCommand;
 }

@@ -6,7 +6,7 @@ import { openLogger } from '../platform/logger.ts';
 import { down } from './doctor-care.ts';
 import { editSettings, readSettings, type SettingsPlace } from './settings-file.ts';
 
-/** Protocols of chat models, with the address of the vendor that made each. */
+/** Chat model protocols, with the address of the vendor that defined each. */
 export const CHAT_PROTOCOLS = { openai: 'https://api.openai.com/v1', anthropic: 'https://api.anthropic.com' } as const;
 
 /** Choice of a chat model. */
@@ -14,7 +14,7 @@ export interface ChatChoice {
   readonly protocol: keyof typeof CHAT_PROTOCOLS;
   readonly url: string;
   readonly model: string;
-  /** Environment variable that holds the API key, or null for a server without keys. */
+  /** Environment variable that holds the API key; null for a server without keys. */
   readonly keyVariable: string | null;
 }
 
@@ -27,7 +27,7 @@ interface AnswersReport {
 }
 
 /**
- * Test a chat model with one question, then write it into service.yaml as `answers`. Other settings and comments stay.
+ * Test a chat model with one question, then write it into service.yaml as `answers`. Keep other settings and comments.
  * Write nothing if the call fails.
  *
  * @throws AppError `answers_exist` (409) unless `force`, `key_missing` (400), `config_invalid`, `provider_unavailable`

@@ -10,28 +10,28 @@ import { note } from './output.ts';
 import { editSettings, readSettings } from './settings-file.ts';
 import { type KnownVendor, VENDORS, type VendorParameter } from './vendors.ts';
 
-/** Default for the tokens that a model accepts in a text. */
+/** Default token limit per text. */
 const TOKENS_MAX = 512;
 
 type VendorParameters = Readonly<Partial<Record<VendorParameter, string | undefined>>>;
 
-/** Answers of a person, or flags. */
+/** Values from a person's answers, or from flags. */
 export interface VendorChoice {
   readonly protocol: (typeof VENDORS)[number]['protocol'];
-  /** Name of the provider in service.yaml, and vendor of its models. */
+  /** Name of the provider in service.yaml; the vendor of its models. */
   readonly vendor: string;
   /** Address of the API, or null if it follows from the parameters. */
   readonly url: string | null;
-  /** Region, project and others that the protocol needs, by the name of the setting. */
+  /** Region, project and other settings that the protocol requires, by name. */
   readonly parameters: VendorParameters;
   /** Environment variable that holds the API key, or null for a server without keys. */
   readonly keyVariable: string | null;
   readonly model: string;
-  /** Tokens of a text that the model accepts; null if they are to be found by its name. */
+  /** Token limit per text of the model; null to find it by the model's name. */
   readonly maxTokens: number | null;
 }
 
-/** Values that were given as flags. */
+/** Values given as flags. */
 export type GivenChoice = { readonly [Field in keyof VendorChoice]?: VendorChoice[Field] | undefined };
 
 /** Ask a person at a terminal for each missing value. @throws AppError `invalid_request` (400) */
@@ -108,7 +108,7 @@ export async function askWithDefault(question: string, fallback: string | null, 
   }
 }
 
-/** Ask a question that needs an answer. @throws AppError `interrupted` if the input ends */
+/** Ask a question until it is answered. @throws AppError `interrupted` if the input ends */
 async function askNeeded(question: string, signal: AbortSignal): Promise<string> {
   const answer = await ask(question, signal);
   if (answer === null) throw new AppError({ code: 'interrupted', status: 499, message: 'interrupted' });
@@ -119,19 +119,19 @@ function variableOf(vendor: string): string {
   return `${vendor.toUpperCase().replace(/[^A-Z0-9]/g, '_')}_KEY`;
 }
 
-/** Model that was set up, with its id in requests. */
+/** Configured model, with its id for requests. */
 export interface InitReport {
   readonly file: string;
   readonly provider: string;
   readonly model: string;
   readonly dimensions: number;
   readonly latency_ms: number;
-  /** True if no vendor was set up before. Requests that name no model then use this one. */
+  /** True if no vendor was configured before. Requests that name no model then use this model. */
   readonly is_first: boolean;
 }
 
 /**
- * Test a vendor with one real call, then write it into service.yaml. Other settings and comments stay. Write nothing if
+ * Test a vendor with one real call, then write it into service.yaml. Keep other settings and comments. Write nothing if
  * the call fails.
  *
  * @throws AppError `provider_exists` (409) unless `force`, `key_missing` (400), `config_invalid`, and errors of
@@ -165,10 +165,10 @@ export async function initVendor(
   return { file, provider: choice.vendor, model: id, dimensions, latency_ms: latencyMs, is_first: isFirst };
 }
 
-/** Return the settings of the provider, with the name of the variable of the key. */
+/** Build the provider's settings, with the name of the key's variable. */
 function providerOf(choice: VendorChoice, id: string): Record<string, unknown> {
   const { protocol, url, parameters, keyVariable, model } = choice;
-  // Without a key, Bedrock takes the credentials of this machine.
+  // Without a key, Bedrock uses this machine's credentials.
   const isRole = protocol === 'bedrock' && keyVariable === null;
   return {
     protocol,

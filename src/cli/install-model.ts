@@ -85,7 +85,7 @@ async function tellPlan(plan: InstallPlan, name: string, from: { yes: boolean; s
   const [needed, free] = [plan.bytes, plan.freeBytes].map((bytes) => `${Math.ceil(bytes / MIB)} MiB`);
   const licence = plan.licence === null ? 'the source states no licence' : `licence ${plan.licence}`;
   note(`${name}: ${plan.files} files, ${needed}; ${free} are free; ${licence}`);
-  // The installation changes no existing data, so only a person at a terminal is asked.
+  // Installing changes no existing data, so ask only at a terminal.
   if (canAsk()) await confirm('Go on?', from.yes, from.signal);
 }
 

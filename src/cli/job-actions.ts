@@ -2,7 +2,7 @@ import { oneLine } from '../platform/printable.ts';
 import type { JobActions } from '../tui/jobs-watch-state.ts';
 import type { Session } from './session.ts';
 
-/** Make the actions behind the keys of the job table. They act as the operator. */
+/** Create the actions behind the keys of the job table. They act as the operator. */
 export function jobActions(session: Session): JobActions {
   return {
     async cancel(job, { force }) {

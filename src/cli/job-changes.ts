@@ -3,7 +3,7 @@ import { oneLine } from '../platform/printable.ts';
 import { formatCount } from '../tui/figures.ts';
 import { describeDone, describeFinished, describeLive } from '../tui/jobs-table.ts';
 
-/** Progress lines for each job: one per finished tenth. */
+/** Number of progress lines per job: one per finished tenth. */
 const STEPS = 10;
 
 /** Describe the changes between two snapshots, one line each. For the first snapshot, return one line of counts. */
@@ -27,7 +27,7 @@ function changesBetween(previous: JobsSnapshot, next: JobsSnapshot): string[] {
   for (const job of next.jobs.toReversed()) {
     if (job.completed_at !== null) continue;
     const old = before.get(job.id);
-    // The list is bounded, so an old job can enter it late.
+    // The list is bounded, so an old job may appear late.
     const isNew = old === undefined && (job.status !== 'queued' || job.created_at > previous.at);
     if (isNew || (old !== undefined && old.status !== job.status)) changes.push(describe(job, retryReason(job)));
     else if (old !== undefined && stepOf(job) > stepOf(old)) changes.push(describe(job, progressOf(job)));
@@ -39,7 +39,7 @@ function describe(job: WatchedJob, detail: string): string {
   return [job.id, job.status, job.file_name, ...(detail === '' ? [] : [detail])].join('  ');
 }
 
-/** Describe why a job is queued for another attempt. */
+/** Describe why a job is queued again. */
 function retryReason({ status, retry_count, error_message }: WatchedJob): string {
   return status === 'queued' && retry_count > 0 ? `attempt ${retry_count} failed: ${error_message ?? 'unknown'}` : '';
 }

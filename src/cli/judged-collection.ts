@@ -3,9 +3,8 @@ import type { JudgedCollection, JudgedText } from '../projection/evaluate-retrie
 import { readLines } from './read-lines.ts';
 
 /**
- * Read a judged collection: documents and queries as one `{"id": …, "text": …}` on each line (`title` is put in front),
- * and judgements in the TREC form, `query 0 document gain` or `query document gain` on each line, separated by tabs or
- * spaces.
+ * Read a judged collection. Documents and queries are one `{"id": …, "text": …}` per line (`title` is prepended).
+ * Judgements are in TREC form, `query 0 document gain` or `query document gain` per line, separated by tabs or spaces.
  *
  * @throws AppError `file_not_found` (404), `invalid_request` (400) that names the line
  */
@@ -19,7 +18,7 @@ export async function readJudgedCollection(files: {
     const fields = line.trim().split(/\s+/);
     if (line.trim() === '') continue;
     const [query, document, gain] = fields.length >= 4 ? [fields[0], fields[2], fields[3]] : fields;
-    // A header line names its columns.
+    // Skip a header line.
     if (index === 0 && Number.isNaN(Number(gain ?? 1))) continue;
     if (!query || !document)
       throw invalidRequest(`${files.qrels}, line ${index + 1}: must be "query document gain"`, 'qrels');

@@ -14,7 +14,7 @@ const Query = Line.partial({ relevant: true });
 export type ReadQuery = Pick<z.output<typeof Query>, 'query' | 'relevant'>;
 
 /**
- * Read judged queries, one `{"query": …, "relevant": …}` on each line.
+ * Read judged queries, one `{"query": …, "relevant": …}` per line.
  *
  * @throws AppError `file_not_found` (404), `invalid_request` (400) that names the line
  */
@@ -26,7 +26,7 @@ export async function readJudgedQueries(file: string): Promise<JudgedQuery[]> {
   });
 }
 
-/** Read queries, one `{"query": …}` on each line, with or without `relevant`. @throws as `readJudgedQueries` */
+/** Read queries, one `{"query": …}` per line, with or without `relevant`. @throws as `readJudgedQueries` */
 export async function readQueries(file: string): Promise<ReadQuery[]> {
   const read = await parseLines(
     file,

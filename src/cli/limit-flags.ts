@@ -34,9 +34,8 @@ export const limitFlags = {
 type Values = { readonly [Name in keyof typeof limitFlags]?: readonly string[] | string | undefined };
 
 /**
- * Return the limits that flags give; null if they give none.
- *
- * @throws AppError `invalid_request` (400) for a value that is no whole number
+ * Return the limits given by flags; null if none.
+ * @throws AppError `invalid_request` (400) for a value that isn't an integer
  */
 export function limitsOfFlags(flags: Values): KeyLimits | null {
   const numbers = (flag: 'quota' | 'rate') =>
@@ -58,7 +57,7 @@ function wholeNumber(flag: string, axis: string, text: string): number {
   throw invalidRequest(`--${flag}: ${axis} needs a whole number, not "${text}"`, flag);
 }
 
-/** Render limits in one line. */
+/** Render limits on one line. */
 export function renderLimits(limits: KeyLimits | null): string {
   const { quotas = {}, requests_per_minute: rates = {}, models = [], buckets = [] } = limits ?? {};
   return [

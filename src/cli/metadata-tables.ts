@@ -2,7 +2,7 @@ import type { HistoryEntry } from '../metadata/read-history.ts';
 import type { BulkEditItem, BulkEditReply, ReservedKeys } from '../metadata/schema.ts';
 import type { Column } from './table.ts';
 
-/** Make the columns of a table of documents that a statement matches. An edit shows the fields that it changes. */
+/** Build the columns of a table of documents that match a statement. For an edit, show the fields that it changes. */
 export function itemColumns(fileNames: ReadonlyMap<string, string>, isEdit: boolean): Column<BulkEditItem>[] {
   return [
     ['id', (item) => item.id],
@@ -15,14 +15,12 @@ export function itemColumns(fileNames: ReadonlyMap<string, string>, isEdit: bool
   ];
 }
 
-/** Return the counts of a reply, without its documents. */
+/** Return the counts of a response, without its documents. */
 export function countsOf({ bucket_id, items, warnings, dry_run, ...counts }: BulkEditReply): Record<string, unknown> {
   return counts;
 }
 
-/**
- * List the warnings of a reply without duplicates: first those about the whole statement, then those about documents.
- */
+/** List a response's distinct warnings: first those about the whole statement, then those about documents. */
 export function warningsOf(reply: BulkEditReply): string[] {
   const times = new Map<string, number>();
   for (const warning of reply.items.flatMap((item) => item.warnings)) times.set(warning, (times.get(warning) ?? 0) + 1);
@@ -57,7 +55,7 @@ interface KeyRow {
   readonly use: string;
 }
 
-/** List the keys that callers cannot choose, and the use of each. */
+/** List the reserved keys and their uses. */
 export function keyRows(keys: ReservedKeys): KeyRow[] {
   const rows = (names: readonly string[], use: string) => names.map((key) => ({ key, use }));
   return [

@@ -1,15 +1,15 @@
 import type { Sample } from './read-metrics.ts';
 
-/** Metrics of a server at one moment, on the clock of `performance.now()`. */
+/** Metrics of a server at one time by `performance.now()`. */
 export interface MetricsReading {
   readonly atMs: number;
   readonly samples: readonly Sample[];
 }
 
-/** Labels that a sample must have; it may have others. */
+/** Labels that a sample must have, possibly among others. */
 type Match = Readonly<Record<string, string>>;
 
-/** Differences of metrics between the first and the last of some readings. */
+/** Differences of metrics between the first and the last of several readings. */
 export class MetricsDifference {
   readonly #last: readonly Sample[];
   readonly #before = new Map<string, number>();
@@ -19,12 +19,12 @@ export class MetricsDifference {
     const first = readings[0];
     const last = readings.at(-1);
     this.#last = last?.samples ?? [];
-    // A single reading has no growth.
+    // A single reading shows no growth.
     for (const sample of first?.samples ?? []) this.#before.set(keyOf(sample), sample.value);
     this.#seconds = first === undefined || last === undefined ? 0 : (last.atMs - first.atMs) / 1000;
   }
 
-  /** Sum the growth of the counters of a name. A counter that is smaller than before was reset to 0. */
+  /** Sum the growth of all counters with a name. A smaller value than before means a reset to 0. */
   grown(name: string, match: Match = {}): number {
     return this.#all(name, match).reduce((sum, sample) => sum + this.#growth(sample), 0);
   }
@@ -33,7 +33,7 @@ export class MetricsDifference {
     return this.#seconds > 0 ? this.grown(name, match) / this.#seconds : 0;
   }
 
-  /** Return the share of the growth in samples that `counts` accepts; null without growth. */
+  /** Return the share of the growth that is in samples accepted by `counts`; null without growth. */
   share(name: string, counts: (labels: Match) => boolean, match: Match = {}): number | null {
     const all = this.grown(name, match);
     if (all <= 0) return null;
@@ -41,7 +41,7 @@ export class MetricsDifference {
     return part.reduce((sum, sample) => sum + this.#growth(sample), 0) / all;
   }
 
-  /** Sum the gauges of a name. */
+  /** Sum the gauges with a name. */
   now(name: string, match: Match = {}): number {
     return this.#all(name, match).reduce((sum, sample) => sum + sample.value, 0);
   }
@@ -83,7 +83,7 @@ export class MetricsDifference {
   }
 
   #growth(sample: Sample): number {
-    // A counter without an earlier value started after the first reading, unless this is the first reading.
+    // Without an earlier value, the counter started after the first reading, unless this is the first reading.
     const before = this.#seconds > 0 ? (this.#before.get(keyOf(sample)) ?? 0) : sample.value;
     return sample.value < before ? sample.value : sample.value - before;
   }

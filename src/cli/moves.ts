@@ -5,14 +5,14 @@ import type { ImportContext } from '../cells/import-organization.ts';
 import type { MoveContext, MoveOptions } from '../cells/move-context.ts';
 import { osUserName } from '../platform/os-user.ts';
 
-/** Flag with the key of an export, which both installations get. */
+/** Flag for the key file of an export, which both installations get. */
 export const keyFileFlag = Flags.string({
   description: 'file with the key that encrypts stored credentials in the export and signs it',
   required: true,
   env: 'SERVICE_KEY_FILE',
 });
 
-/** Flag with the place of an export. */
+/** Flag for the location of an export. */
 export const placeFlag = Flags.string({
   description: 'folder or s3://bucket/prefix/ of the export',
   required: true,
@@ -41,7 +41,7 @@ export function importContextOf(appliance: Appliance): ImportContext {
   };
 }
 
-/** Open the place of an export and run work with it, with its progress on the screen. */
+/** Open the location of an export, and run work on it while showing its progress. */
 export async function withPlace<T>(
   { config, logger }: Pick<Appliance, 'config' | 'logger'>,
   flags: { readonly 'key-file': string; readonly creates: boolean },

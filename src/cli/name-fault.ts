@@ -1,8 +1,8 @@
 import { AppError, invalidRequest } from '../platform/errors.ts';
 
 /**
- * Replace the field of a refused input by the name that users type: `--top-k` for `top_k`, or the name in `names`.
- * Rename errors of an operation only by `names`, and return any other error unchanged.
+ * Replace the field name in an input error by the name that users type: `--top-k` for `top_k`, or the name in `names`.
+ * In errors of an operation, use only `names`. Return any other error unchanged.
  */
 export function nameFault(error: unknown, names: Readonly<Record<string, string>>): unknown {
   if (!(error instanceof AppError) || error.status !== 400) return error;
@@ -18,7 +18,7 @@ export function nameFault(error: unknown, names: Readonly<Record<string, string>
 /**
  * Replace the field name at the start of a message, as in `name: must not be empty`, by the name that users type.
  *
- * @param nameOf name of a field, or undefined to keep it
+ * @param nameOf returns the typed name of a field, or undefined to keep it
  */
 export function renameStart(error: AppError, nameOf: (field: string) => string | undefined): AppError {
   const [field = ''] = /^\w+/.exec(error.param ?? '') ?? [];

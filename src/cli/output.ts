@@ -5,7 +5,7 @@ import { EXIT, type Failure } from './exit-codes.ts';
 
 type Style = Parameters<typeof styleText>[0];
 
-/** Return the columns of the terminal, or null if the output is no terminal, so that nothing is wrapped or cut. */
+/** Return the terminal's columns, or null if the output isn't a terminal, so that nothing is wrapped or cut. */
 export function terminalColumns(stream: NodeJS.WriteStream = process.stdout): number | null {
   return stream.isTTY ? stream.columns || 80 : null;
 }
@@ -25,40 +25,39 @@ export function hasColours(stream: NodeJS.WriteStream = process.stdout): boolean
   return paint('bold', 'x', stream) !== 'x';
 }
 
-/** Return true if the output should be JSON, even if the flags have not been parsed or are invalid. */
+/** Return true if the output should be JSON. Works even before parsing and with invalid flags. */
 export function wantsJson(config: Config, argv: readonly string[]): boolean {
   return hasSwitch(config, argv, 'json');
 }
 
-/** Return true if a boolean flag is set, even if the flags have not been parsed or are invalid. */
+/** Return true if a boolean flag is set. Works even before parsing and with invalid flags. */
 export function hasSwitch(config: Config, argv: readonly string[], name: 'json' | 'quiet'): boolean {
   const end = argv.indexOf('--');
   const flags = end === -1 ? argv : argv.slice(0, end);
-  // oclif accepts these values as true in the variable of a flag.
+  // oclif accepts these values as true in a flag's environment variable.
   return flags.includes(`--${name}`) || /^(1|true|y|yes)$/i.test(config.scopedEnvVar(name.toUpperCase()) ?? '');
 }
 
-/** Print a line of the result. If a full disk takes nothing, the command line ends with a failure. */
+/** Print a line of the result. A write error, as on a full disk, makes the command fail. */
 export function printLine(line: string): void {
   process.stdout.write(`${line}\n`);
 }
 
-/** Print a part of the result that has no line break of its own. */
+/** Print a part of the result, without adding a line break. */
 export function printText(text: string): void {
   process.stdout.write(text);
 }
 
-/** Print the only JSON document of a command: on one line, or indented on a terminal. */
+/** Print a command's only JSON document: on one line, or indented on a terminal. */
 export function printJson(value: unknown): void {
   printLine(JSON.stringify(value, null, process.stdout.isTTY ? 2 : 0));
 }
 
-/** Commands in the messages of the service, which call it by its own name, and the program as the user typed it. */
+/** Pattern of commands in the service's messages, which use its own name, and the program as the user typed it. */
 let printed: { readonly commands: RegExp; readonly program: string } | null = null;
 
 /**
- * Print commands in notes and failures so that they can be typed again.
- *
+ * Make commands in notes and failures copyable.
  * @param program the program as the user typed it, such as `bin/service`
  * @param words first words of all commands
  */
@@ -67,12 +66,12 @@ export function printCommandsAs(program: string, words: readonly string[]): void
   printed = program === 'service' ? null : { commands, program };
 }
 
-/** Write the commands of a message with the program as the user typed it. */
+/** Replace the program name in a message's commands by what the user typed. */
 export function asTyped(message: string): string {
   return printed === null ? message : message.replace(printed.commands, `${printed.program} `);
 }
 
-/** Print a failure as a message on stderr, with `--json` also as a document on stdout, and set the exit code. */
+/** Print a failure on stderr (with `--json`, also as a document on stdout), and set the exit code. */
 export function printFailure(failure: Failure, options: { json: boolean; bin: string; help?: string }): void {
   process.exitCode = failure.exitCode;
   const message = asTyped(failure.message);

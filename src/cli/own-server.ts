@@ -1,7 +1,7 @@
 import { findOtherServers } from '../appliance/running-servers.ts';
 import { AppError } from '../platform/errors.ts';
 
-/** Find the address of the server that runs on a data directory, the newest if there are several, or null. */
+/** Find the address of the (newest) server running on a data directory; null if there is none. */
 export async function findOwnServer(dataDir: string): Promise<string | null> {
   const servers = await findOtherServers(dataDir);
   return servers.toSorted((a, b) => a.started_at.localeCompare(b.started_at)).at(-1)?.url ?? null;

@@ -3,17 +3,20 @@ import type { JobKind } from '../jobs/schema.ts';
 import type { Service } from '../platform/lifecycle.ts';
 import type { Session } from './session.ts';
 
-/** Time after Ctrl-C at which the worker of a command returns its jobs to the queue. */
+/** Time after Ctrl-C at which a command's worker returns its jobs to the queue. */
 const DRAIN_MS = 2_000;
 const POLL_MS = 200;
 /** Interval at which to check that a worker is still alive. */
 const WORKER_CHECK_MS = 5_000;
 
-/** Worker inside a command that waits for jobs while no other worker is alive. */
+/** Worker inside a command that waits for jobs, used while no other worker is alive. */
 export interface OwnWorker {
   /** Start it unless another worker is alive. */
   ensure(): Promise<void>;
-  /** Call `check` until it returns a result, and keep some worker alive meanwhile. @throws the reason of the signal */
+  /**
+   * Call `check` until it returns a result. Meanwhile, ensure that a worker is alive.
+   * @throws the reason of the signal
+   */
   waitFor<T>(check: () => Promise<T | null>): Promise<T>;
   stop(): Promise<void>;
 }

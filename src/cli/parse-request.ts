@@ -7,7 +7,7 @@ import { typedName } from './name-fault.ts';
  * Validate a request built from flags and arguments with the schema of the operation. An error names the flag or
  * argument as the user types it.
  *
- * @param args fields that are arguments, with the names that the help shows; all others are flags
+ * @param args fields given as arguments, with their names in the help; all others are flags
  * @throws AppError `invalid_request` (400)
  */
 export function parseRequest<T extends z.ZodType>(

@@ -1,7 +1,7 @@
-/** Fields of a log line that a person needs besides the message. */
+/** Log fields to show in addition to the message. */
 const SHOWN = ['reason', 'data_dir', 'redis', 'provider', 'url'];
 
-/** Render a log line for people: level, message, subject and cause. */
+/** Render a human-readable log line: level, message, subject and cause. */
 export function plainLogLine(line: string): string {
   const { level, msg, err, ...rest } = JSON.parse(line) as Readonly<Record<string, unknown>> & {
     readonly err?: { readonly message?: string };

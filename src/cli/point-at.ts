@@ -1,10 +1,10 @@
 import { textWidth } from './text-width.ts';
 
-/** Cells that stay visible after the column if the line is cut before it. */
+/** Cells to keep visible after the column if the line is cut on the left. */
 const AFTER_CELLS = 20;
 
 /**
- * Render the line of a text that a message refers to, with a caret under its column.
+ * Render the line that a message refers to, with a caret under the column.
  *
  * @param place line and column, from 1; a column counts code points
  * @param cellsMax width of the terminal; a longer line is cut around the column
@@ -24,7 +24,7 @@ function widthOf(characters: readonly string[]): number {
   return textWidth(characters.join(''));
 }
 
-/** Return a character, or a blank in place of a control or invisible character. */
+/** Return a character, or a space in place of a control or invisible character. */
 function toShown(character: string): string {
   return /^[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]$/u.test(character) ? ' ' : character;
 }

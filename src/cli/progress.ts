@@ -3,16 +3,16 @@ import { hasColours, hasScreen, isQuietNow, note } from './output.ts';
 
 /** Progress of long work on stderr: a bar on a terminal, otherwise one line per step. */
 export interface Progress {
-  /** Begin a phase. @param label name of the phase, such as "uploading" */
+  /** Start a phase. @param label name of the phase, such as "uploading" */
   begin(label: string, total: number): void;
   /** Count one finished item. `line` describes it, `last` is its name. */
   step(options: { last: string; line: string; failed: boolean }): void;
-  /** Set the number of finished items, for work with too many small steps to print each. */
+  /** Set the number of finished items, for work with too many small steps to print individually. */
   update(done: number): void;
   close(): void;
 }
 
-/** Largest number of lines that `update` prints for a phase without a terminal, and the time between two of them. */
+/** Without a terminal: maximum number of lines that `update` prints per phase, and time between lines. */
 const LINES_MAX = 20;
 const LINE_MS = 500;
 
@@ -72,7 +72,7 @@ function openLineProgress(): Progress {
   };
 }
 
-/** Speed of a phase, measured from its first reading: an earlier attempt may have done the items before that. */
+/** Speed of a phase, measured from its first reading, since an earlier attempt may have done the items before it. */
 class Pace {
   #first: { readonly done: number; readonly atMs: number } | null = null;
 
@@ -80,7 +80,7 @@ class Pace {
     this.#first = null;
   }
 
-  /** Describe the speed and the time left: `6.2/s, 1m50s left`. Empty if no item has been finished yet. */
+  /** Describe the speed and the time left: `6.2/s, 1m50s left`. Empty until an item is finished. */
   describe(done: number, total: number): string {
     const nowMs = performance.now();
     this.#first ??= { done, atMs: nowMs };

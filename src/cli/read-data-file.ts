@@ -3,10 +3,9 @@ import { invalidRequest } from '../platform/errors.ts';
 import { readLines } from './read-lines.ts';
 
 /**
- * Read a JSON or YAML file, or stdin for `-`. The first character identifies JSON, so that YAML rules never apply to
- * its numbers and texts.
- *
- * @param name name of the argument or flag in messages
+ * Read a JSON or YAML file, or stdin for `-`. Detect JSON by its first character, so that YAML rules never apply to its
+ * numbers and strings.
+ * @param name name of the argument or flag, for messages
  * @throws AppError `invalid_request` (400), `file_not_found` (404), `file_unreadable` (403)
  */
 export async function readDataFile(file: string, name: string): Promise<Record<string, unknown>> {

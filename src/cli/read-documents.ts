@@ -15,14 +15,14 @@ export async function readTextOf(session: Session, { id, bucket_id: bucket }: Do
   return { ...first, text: parts.join(''), next_offset: null };
 }
 
-/** Chunk of a document as the command line shows it. */
+/** Chunk of a document, as shown by the command line. */
 export interface ShownChunk {
   readonly document_id: string;
   readonly chunk_index: number;
   readonly text: string;
   readonly token_count: number;
   readonly locator: Parameters<typeof describePlace>[0];
-  /** Page, sheet or slide, and headings, in one line. */
+  /** Page, sheet or slide, and headings, on one line. */
   readonly place: string;
 }
 

@@ -4,7 +4,7 @@ import { AppError } from '../platform/errors.ts';
 import { describeReadRefusal, isRefusal } from '../platform/file-refusal.ts';
 
 /**
- * Read the lines of a file, or of stdin for `-`, without their line ends. The last line need not have one.
+ * Read the lines of a file, or of stdin for `-`, without line endings. The last line may lack one.
  *
  * @throws AppError `file_not_found` (404), `file_unreadable` (403)
  */

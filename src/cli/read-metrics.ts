@@ -1,6 +1,6 @@
 import { AppError } from '../platform/errors.ts';
 
-/** Bound of a response, far above the metrics of this service, in case another server listens at the address. */
+/** Maximum response size, far above this service's metrics, in case another server listens at the address. */
 const BODY_BYTES_MAX = 8 * 1024 * 1024;
 const TIMEOUT_MS = 2_000;
 

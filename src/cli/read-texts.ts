@@ -3,8 +3,8 @@ import { invalidRequest } from '../platform/errors.ts';
 import { readLines } from './read-lines.ts';
 
 /**
- * Read the texts of a file, one on each line. In a `.jsonl` file each line is a JSON string, or an object with the
- * string `text`. `-` reads lines of text from stdin.
+ * Read the texts of a file, one per line. In a `.jsonl` file, each line is a JSON string or an object with the string
+ * `text`. `-` reads lines of text from stdin.
  *
  * @throws AppError `file_not_found` (404), `file_unreadable` (403), `invalid_request` (400) that names the line
  */

@@ -2,7 +2,7 @@ import { invalidRequest } from '../platform/errors.ts';
 import { readDataFile } from './read-data-file.ts';
 
 /**
- * Read a workflow from a file with `name` and `definition`, or with a definition alone.
+ * Read a workflow from a file that contains `name` and `definition`, or only a definition.
  *
  * @param name name that overrides the one in the file
  * @throws AppError `invalid_request` (400), and errors of `readDataFile`

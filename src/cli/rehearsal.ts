@@ -40,7 +40,7 @@ export function queryColumns(): Column<RehearsedQuery>[] {
   ];
 }
 
-/** Describe the best chunks of a query: first by the present model, then by the candidate. */
+/** Describe the best chunks of a query: first by the current model, then by the candidate. */
 export function describeMoves({ query, before, after }: RehearsedQuery): string {
   const list = (chunks: readonly RankedChunk[]) => chunks.map(describeChunk).join('\n');
   return `\n${oneLine(query)}\n  present model:\n${list(before)}\n  candidate:\n${list(after)}`;

@@ -32,7 +32,7 @@ export async function showReprojection(
   }
 }
 
-/** Describe the new embedding of a bucket before it begins. */
+/** Describe the re-embedding of a bucket before it begins. */
 export function describeReembed(bucket: string, plan: ReembedReply): string {
   const { from_model, model, documents, chunks, texts, tokens, estimated_cost } = plan;
   const cost = estimated_cost > 0 ? `, about ${estimated_cost.toFixed(2)} at the configured price` : '';

@@ -7,10 +7,8 @@ import { asksForHelp, type Project, showHelp } from './show-help.ts';
 
 /**
  * Run one command line. Commands report their own failures (`BaseCommand`). This function reports failures before a
- * command runs: an unknown command, or one that cannot be loaded.
- *
- * oclif.manifest.json spares oclif the loading of every command. If the manifest lacks a command, it may be newer than
- * the manifest, so oclif searches the sources.
+ * command runs: an unknown command, or one that can't be loaded. oclif.manifest.json saves oclif from loading every
+ * command. A command missing from the manifest may be newer, so oclif then searches the sources.
  *
  * @param root folder of package.json
  * @param argv without the executable and the script
@@ -30,15 +28,15 @@ export async function runCommandLine(root: URL, argv: readonly string[]): Promis
   }
 }
 
-/** Print the version as oclif does. Loading oclif for it takes three times as long as starting Node.js. */
+/** Print the version as oclif would. Loading oclif for this takes three times as long as starting Node.js. */
 function printVersion(root: URL): void {
   const { name, version } = JSON.parse(readFileSync(new URL('package.json', root), 'utf8'));
   process.stdout.write(`${name}/${version} ${process.platform}-${process.arch} node-${process.version}\n`);
 }
 
 /**
- * End the process if the output cannot be written, since nothing that a command does later would be seen. A reader that
- * has left, as `head` does, is no failure.
+ * Exit if the output can't be written, since nothing that a command does later would be seen. A closed pipe, as with
+ * `head`, isn't a failure.
  */
 function endUnlessClosed(error: NodeJS.ErrnoException): void {
   if (error.code === 'EPIPE') return;
@@ -48,20 +46,20 @@ function endUnlessClosed(error: NodeJS.ErrnoException): void {
   process.exit(1);
 }
 
-/** Read package.json. The program takes the name by which the user called it. */
+/** Read package.json, with the program name that the user typed. */
 function readProject(root: URL): Project {
   const pjson = JSON.parse(readFileSync(new URL('package.json', root), 'utf8'));
   const names: string[] = [pjson.oclif.bin, ...pjson.oclif.binAliases];
   const called = commandNameOf(processEnvironment()) ?? '';
   const bin = names.includes(called) ? called : pjson.oclif.bin;
-  // oclif reads variables such as SERVICE_JSON by the name and the aliases.
+  // oclif derives variables such as SERVICE_JSON from the name and the aliases.
   return { ...pjson, oclif: { ...pjson.oclif, bin, binAliases: names.filter((name) => name !== bin) } };
 }
 
-/** Commands of plugins. For other commands oclif skips the search for plugins, which takes as long as loading oclif. */
+/** Plugin commands. For other commands, skip the plugin search, which takes as long as loading oclif. */
 const PLUGIN_COMMANDS = ['autocomplete', 'help'];
 
-/** Return options with which oclif loads no plugins, unless the command line begins with a plugin command. */
+/** Return options that keep oclif from loading plugins, unless the command line starts with a plugin command. */
 function withoutPlugins(pjson: Project, [first = '']: readonly string[]): Partial<Interfaces.Options> {
   if (PLUGIN_COMMANDS.includes(first)) return {};
   return { pjson: { ...pjson, oclif: { ...pjson.oclif, plugins: [] } }, userPlugins: false, devPlugins: false };
@@ -73,7 +71,7 @@ function withoutPlugins(pjson: Project, [first = '']: readonly string[]): Partia
 let outputIsClosed: Promise<void> | null = null;
 
 async function runOnce(options: Interfaces.LoadOptions, argv: readonly string[]): Promise<void> {
-  // `--help` needs these parts of oclif; its index loads half as much again.
+  // `--help` needs these parts of oclif. Its index would load half as much again.
   const { ExitError } = await import('@oclif/core/errors');
   const { flush } = await import('@oclif/core/flush');
   const { run } = await import('@oclif/core/run');

@@ -4,8 +4,8 @@ import { lowerPriority } from '../platform/lower-priority.ts';
 import { note, printJson } from './output.ts';
 
 /**
- * Run a worker until the process stops, and return jobs of killed workers to the queue. Report the start of the worker
- * on stdout with `json`, otherwise on stderr.
+ * Run a worker until the process stops, and return jobs of killed workers to the queue. With `json`, report the
+ * worker's start on stdout, otherwise on stderr.
  */
 export async function runWorker(
   appliance: Appliance,
@@ -16,9 +16,9 @@ export async function runWorker(
   const { metricsListener } = await import('../appliance/metrics-listener.ts');
   const { embedConcurrency, ingestConcurrency } = appliance.config.workers;
   const concurrency = options.kind === 'embed' ? embedConcurrency : ingestConcurrency;
-  // Lower the priority only once the database is open, since an embedded database also serves requests.
+  // Lower the priority only after opening the database, because an embedded database also serves requests.
   if (!lowerPriority()) appliance.logger.debug('the priority of this process was not lowered');
-  // Bulk jobs and batches touch no index, and the library of the index takes tens of megabytes.
+  // Bulk jobs and batches don't use the index, whose library takes tens of megabytes.
   if (options.kind === 'ingest') await appliance.search.prepare();
   appliance.objects.prepare();
   await appliance.embedding.prepare();

@@ -7,17 +7,16 @@ import { AppError, conflict, invalidRequest } from '../platform/errors.ts';
 import { describeWriteRefusal, isRefusal } from '../platform/file-refusal.ts';
 import { fileNameOf } from '../platform/printable.ts';
 
-/** Make the name of a file in the working directory from the name of the upload. */
+/** Derive a file name in the working directory from the name of the upload. */
 export function localName(fileName: string): string {
   const name = fileNameOf(fileName);
   return name === '' || name === '.' || name === '..' ? 'download' : name;
 }
 
 /**
- * Choose the file that a download is written to.
- *
- * @param out file or folder as it was given; a folder if several files are saved
- * @throws AppError `cannot_write` (409) if several files are saved and `out` is no folder
+ * Choose the file to write a download to.
+ * @param out file or folder as given; must be a folder for several files
+ * @throws AppError `cannot_write` (409) for several files if `out` isn't a folder
  */
 export async function targetOf(out: string | undefined, fileName: string, isOneOfSeveral: boolean): Promise<string> {
   if (out === undefined) return localName(fileName);
@@ -58,7 +57,7 @@ export async function writeToStdout(body: Readable, signal: AbortSignal): Promis
   await pipeline(body, process.stdout, { signal, end: false });
 }
 
-/** Refuse to write an export and JSON to stdout. @throws AppError `invalid_request` (400) */
+/** Refuse to write both an export and JSON to stdout. @throws AppError `invalid_request` (400) */
 export function refuseJson(file: string, isJson: boolean): void {
   if (file === '-' && isJson) throw invalidRequest('--export - writes to stdout; leave out --json', 'export');
 }
@@ -66,8 +65,8 @@ export function refuseJson(file: string, isJson: boolean): void {
 /**
  * Write a stream to a file, or to stdout for `-`.
  *
- * @returns the file, for `--json`; undefined for stdout, which then has the stream alone
- * @throws AppError as `saveFile`
+ * @returns the file, for `--json`; undefined for stdout, which then contains only the stream
+ * @throws AppError of `saveFile`
  */
 export async function exportBody(
   body: Readable,

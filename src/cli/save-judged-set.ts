@@ -22,8 +22,8 @@ interface Judged {
 }
 
 /**
- * Write the judged queries of a bucket and all its texts as a judged collection: `docs.jsonl`, `queries.jsonl` and
- * `qrels.tsv`. Documents without text are left out.
+ * Write a bucket's judged queries and all its texts as a judged collection: `docs.jsonl`, `queries.jsonl` and
+ * `qrels.tsv`. Skip documents without text.
  *
  * @param folder a new folder, or an empty one
  * @throws AppError `folder_not_empty`, `no_judged_queries` (409)
@@ -87,7 +87,7 @@ async function* listReady(session: Session, bucket: string): AsyncGenerator<{ id
   }
 }
 
-/** Read the whole text of a document; nothing if it was deleted meanwhile. */
+/** Read the whole text of a document. Return nothing if it was deleted meanwhile. */
 async function readWhole(session: Session, bucket: string, document: string): Promise<string> {
   let whole = '';
   try {

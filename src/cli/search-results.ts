@@ -7,14 +7,14 @@ import { hasColours, paint, terminalColumns } from './output.ts';
 import { wrapText } from './wrap-text.ts';
 
 const INDENT = '   ';
-/** Bound on the length of a line: longer lines are tiring to read on any terminal. */
+/** Maximum line length: longer lines are tiring to read on any terminal. */
 const LINE_CELLS_MAX = 100;
 
 /**
  * Render results as a numbered list: relevance, file, page and heading path, then the passage. A terminal wraps the
  * passage and, with colours, highlights the words of the query. Elsewhere each line stays whole, for `grep`.
  *
- * @param query words to highlight; empty: none
+ * @param query words to highlight; empty for none
  * @param snippets part of each passage to print; null for whole passages
  */
 export function renderResults(
@@ -43,7 +43,7 @@ function titleOf(result: SearchResult, index: number): string {
   return `${index + 1}. [${result.relevance_score?.toFixed(2) ?? '-'}] ${title}`;
 }
 
-/** Make a function that highlights all inflected forms of the words of a query. */
+/** Create a function that highlights all inflected forms of a query's words. */
 function highlighter(query: string): (line: string) => string {
   const terms = matchingTerms(query);
   return (line) => {

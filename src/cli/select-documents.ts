@@ -13,7 +13,7 @@ export const whereFlag = Flags.string({
   env: 'SERVICE_WHERE',
 });
 
-/** Documents that a command names, one by one or by a condition. */
+/** Documents selected by a command, individually or by a condition. */
 interface Selection {
   readonly bucket: string;
   readonly names: readonly string[] | undefined;
@@ -21,7 +21,8 @@ interface Selection {
 }
 
 /**
- * Check that a command names documents either one by one or by a condition. @throws AppError `invalid_request` (400)
+ * Check that a command selects documents either individually or by a condition.
+ * @throws AppError `invalid_request` (400)
  */
 export function selectionOf(
   args: { readonly document?: readonly string[] | string | undefined },
@@ -37,7 +38,7 @@ export function selectionOf(
   return { bucket: flags.bucket, names, where: flags.where };
 }
 
-/** Names of the fields of a selection as they are typed. */
+/** Selection fields as users type them. */
 export const SELECTION_NAMES = { names: 'DOCUMENT' };
 
 /** Describe documents briefly: by name if there is one, otherwise by their number. */

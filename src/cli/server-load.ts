@@ -3,15 +3,15 @@ import { BREAKER_STATES, type ChannelLoad, type ServerLoad } from '../tui/server
 import { MetricsDifference, type MetricsReading } from './metrics-difference.ts';
 import { readMetrics, type Sample } from './read-metrics.ts';
 
-/** Longest time over which rates and latencies are computed. */
+/** Maximum time over which rates and latencies are computed. */
 const WINDOW_MS = 10_000;
 const HISTORY_MAX = 60;
-/** Outcomes that are not the vendor's fault: `rejected` is an invalid input, `abandoned` a call whose client left. */
+/** Outcomes that aren't the vendor's fault: `rejected` means invalid input, `abandoned` that the client left. */
 const NO_FAULTS = new Set(['ok', 'rejected', 'abandoned']);
-/** Operations by which this gauge, probes and monitors watch a server. They do not count as load. */
+/** Operations of this gauge, probes and monitors, which don't count as load. */
 const WATCHING = new Set(['getMetrics', 'getHealth', 'getReadiness']);
 
-/** Gauge of one server, for about one reading a second. Its rates are differences between readings. */
+/** Gauge of one server's load, for about one reading per second. Its rates are differences between readings. */
 export class ServerGauge {
   readonly #locate: () => Promise<string>;
   readonly #readSamples: (url: string, signal: AbortSignal) => Promise<Sample[]>;
@@ -22,9 +22,8 @@ export class ServerGauge {
   #latencies = new Map<string, (number | null)[]>();
 
   /**
-   * @param locate returns the address of the server at each reading, without a path; throws an AppError without a
-   *   server
-   * @param readSamples reads its metrics; by default over HTTP
+   * @param locate returns the current address of the server, without a path; throws AppError if there is none
+   * @param readSamples reads its metrics; over HTTP by default
    */
   constructor(locate: () => Promise<string>, readSamples = readMetrics) {
     this.#locate = locate;
@@ -35,7 +34,7 @@ export class ServerGauge {
   async read(signal: AbortSignal): Promise<ServerLoad> {
     try {
       const url = await this.#locate();
-      // Counters of another server are not comparable.
+      // Counters of different servers aren't comparable.
       if (url !== this.#url) this.#readings = [];
       this.#url = url;
       const samples = await this.#readSamples(url, signal);
@@ -121,7 +120,10 @@ function channelLoads(since: MetricsDifference): ChannelLoad[] {
   }));
 }
 
-/** Compute the hit rate of all layers. Every text is looked up in memory first, so that layer counts all texts. */
+/**
+ * Compute the hit rate of all layers. Every text is looked up in memory first, so that layer's count includes all
+ * texts.
+ */
 function hitRate(since: MetricsDifference): number | null {
   const name = 'service_embedding_cache_texts_total';
   const all = since.grown(name, { layer: 'memory' });

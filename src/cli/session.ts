@@ -11,10 +11,10 @@ import { AppError } from '../platform/errors.ts';
 import { osUserName } from '../platform/os-user.ts';
 import { nameFault } from './name-fault.ts';
 
-/** Names of input fields as users type them, for messages: arguments (`QUERY`), and flags with another name. */
+/** Input fields as users type them, for messages: arguments (`QUERY`), and flags with different names. */
 export type FieldNames = Readonly<Record<string, string>>;
 
-/** Place where the operations of one command run: the running server of the data directory, or this process. */
+/** Place where a command's operations run: in the running server of the data directory, or in this process. */
 export interface Session {
   /**
    * Run an operation. Its output is the same in the server and in this process.
@@ -37,24 +37,24 @@ export interface Session {
     name: Name,
     input: OperationInput<Name>,
   ): Promise<{ readonly output: OperationOutput<Name>; readonly body: Readable }>;
-  /** Open the whole installation in this process, for work that a server does not do for a command, such as waiting. */
+  /** Open the whole installation in this process, for work that a server doesn't do for commands, such as waiting. */
   open(): Promise<Appliance>;
 }
 
 export interface SessionOptions {
-  /** Data directory on the command line, or null for that of the settings. */
+  /** Data directory from the command line; null for the one in the settings. */
   readonly dataDir: string | null;
   readonly env: NodeJS.ProcessEnv;
   readonly version: string;
   readonly org: string;
   readonly signal: AbortSignal;
-  /** Open the installation in this process; called once at most. */
+  /** Open the installation in this process. Called at most once. */
   readonly openInstallation: () => Promise<Installation>;
 }
 
 type OpenBody = (() => Readable) | null;
 
-/** Open a session. It asks the running server. Without a server it opens the installation at the first call. */
+/** Open a session. It uses the running server. Without one, it opens the installation on the first call. */
 export function openSession(options: SessionOptions): Session {
   const osUser = osUserName();
   const { org, signal } = options;
@@ -97,7 +97,7 @@ export function openSession(options: SessionOptions): Session {
   };
 }
 
-/** Ask the servers of the data directory, the newest first. Return null if none runs. */
+/** Ask the servers of the data directory, newest first. Return null if none runs. */
 async function askAnyServer(
   { dataDir, env, version, signal }: SessionOptions,
   request: Parameters<typeof askServer>[1],

@@ -6,7 +6,7 @@ import { loadConfig } from '../platform/config.ts';
 import { configFileOf } from '../platform/environment.ts';
 import { AppError, conflict } from '../platform/errors.ts';
 
-/** Place of `service.yaml`: the environment that may name it, and the data directory. */
+/** Location of `service.yaml`: the environment that may name it, and the data directory. */
 export interface SettingsPlace {
   readonly env: NodeJS.ProcessEnv;
   readonly dataDir: string;
@@ -29,7 +29,8 @@ export async function editSettings({ env, dataDir }: SettingsPlace, document: Do
 }
 
 /**
- * Replace a file with a text that `check` accepts. Only the owner can read a new file, since it may hold keys later.
+ * Replace a file's text, if `check` accepts it. Make a new file readable only by its owner, since it may hold keys
+ * later.
  */
 async function replaceFile(file: string, text: string, check: (draft: string) => unknown): Promise<void> {
   const draft = `${file}.${process.pid}.part`;

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import type { Command, Interfaces } from '@oclif/core';
 
-/** Part of oclif.manifest.json that help shows. */
+/** Part of oclif.manifest.json used by the help. */
 interface Manifest {
   readonly version: string;
   readonly commands: Readonly<Record<string, Command.Cached>>;
@@ -15,15 +15,15 @@ interface Topic {
   readonly description?: string | undefined;
 }
 
-/** Return true if the command line asks for help, as oclif decides it. */
+/** Return true if the command line asks for help, by the rules of oclif. */
 export function asksForHelp(argv: readonly string[]): boolean {
   const end = argv.indexOf('--');
   return argv.length === 0 || (end === -1 ? argv : argv.slice(0, end)).includes('--help');
 }
 
 /**
- * Show help from the manifests with oclif's help classes, without loading plugins and commands, which takes three times
- * as long. The text equals that of `oclif`; a test compares them.
+ * Show help from the manifests with oclif's help classes, without loading plugins and commands, which would take three
+ * times as long. The output equals oclif's; a test compares them.
  *
  * @returns false if the manifests lack the requested command, so that oclif has to search the sources
  */
@@ -35,7 +35,7 @@ export async function showHelp(root: URL, pjson: Project, argv: readonly string[
   const pluginFiles: string[] = (pjson.oclif.plugins ?? []).map(
     (name: string) => `node_modules/${name}/oclif.manifest.json`,
   );
-  // In the node_modules of another project they are elsewhere.
+  // In another project's node_modules, they are elsewhere.
   if (!pluginFiles.every((file) => existsSync(new URL(file, root)))) return false;
   const plugins: Manifest[] = pluginFiles.map(read);
   const commands = [own, ...plugins].flatMap((manifest) => Object.values(manifest.commands));
@@ -52,7 +52,7 @@ function isKnown(commands: readonly Command.Cached[], words: readonly string[]):
   return isCommand || (words.length === 1 && commands.some(({ id }) => id.startsWith(`${words[0]}:`)));
 }
 
-/** Make the part of oclif's `Config` that its classes for help use. */
+/** Build the part of oclif's `Config` that its help classes use. */
 function configOf(pjson: Project, commands: readonly Command.Cached[]): Interfaces.Config {
   const topics = topicsOf(pjson, commands);
   const config = {
@@ -74,7 +74,7 @@ function configOf(pjson: Project, commands: readonly Command.Cached[]): Interfac
   return config as unknown as Interfaces.Config;
 }
 
-/** List the topics of package.json, and topics that appear only in names of commands. */
+/** List the topics of package.json, and topics that appear only in command names. */
 function topicsOf(pjson: Interfaces.PJSON, commands: readonly Command.Cached[]): Topic[] {
   const topics = new Map<string, Topic>();
   for (const [name, topic] of Object.entries(pjson.oclif.topics ?? {})) {

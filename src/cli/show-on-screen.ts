@@ -11,7 +11,7 @@ export interface ScreenControls {
 }
 
 export interface ScreenRun<Snapshot> {
-  /** Source of the snapshots; it throws the signal's reason once that is aborted. */
+  /** Source of the snapshots. It throws the signal's reason once aborted. */
   readonly snapshots: (signal: AbortSignal) => AsyncIterable<Snapshot>;
   readonly draw: (snapshot: Snapshot, controls: ScreenControls) => ReactElement;
   /** Return true if the view ends after this snapshot. */
@@ -22,8 +22,8 @@ export interface ScreenRun<Snapshot> {
 }
 
 /**
- * Draw snapshots as they arrive, until the user leaves, the last one is drawn, or the signal is aborted. Always restore
- * the terminal.
+ * Draw snapshots as they arrive, until the user quits, the last one is drawn, or the signal aborts. Always restore the
+ * terminal.
  *
  * @returns the last snapshot; null if the user left before the first one
  * @throws AppError `interrupted` (499) on Ctrl-C, and what `snapshots` throws

@@ -1,12 +1,12 @@
 import { Flags } from '@oclif/core';
 import { jsonOf, listFlag, listOf } from './flags.ts';
 
-/** Make the flag that names a connection. */
+/** Create the flag that names a connection. */
 export function connectionFlag({ required }: { readonly required: boolean }) {
   return Flags.string({ description: 'name of a connection in service.yaml', required, env: 'SERVICE_CONNECTION' });
 }
 
-/** Flags for the field `config` of a source. Each type of connection has some of them. */
+/** Flags for the `config` field of a source. Each connection type uses some of them. */
 export const placeFlags = {
   path: Flags.string({
     description: 'folder, webdav, git, sharepoint: path below the root of the connection',
@@ -90,12 +90,12 @@ export const placeFlags = {
   }),
 };
 
-/** Values of `placeFlags`, as the command line gives them. */
+/** Values of `placeFlags` from the command line. */
 type PlaceValues = {
   readonly [name in keyof typeof placeFlags]?: readonly string[] | string | number | boolean | undefined;
 };
 
-/** Make the field `config` of a source from its flags. @throws AppError `invalid_request` (400) */
+/** Build the `config` field of a source from its flags. @throws AppError `invalid_request` (400) */
 export function placeConfigOf({ settings, ...flags }: PlaceValues): Record<string, unknown> {
   if (typeof settings === 'string') return jsonOf('settings', settings) as Record<string, unknown>;
   const config: Record<string, unknown> = {};

@@ -10,24 +10,24 @@ import { note } from './output.ts';
 import type { Session } from './session.ts';
 import { uploadCollection } from './upload-collection.ts';
 
-/** Interval at which a watched folder is compared even without a reported change. */
+/** Interval for comparing a watched folder even without a reported change. */
 const CHECK_MS = 60_000;
-/** Documents to delete in one call. */
+/** Maximum documents to delete in one call. */
 const DELETED_MAX = 500;
 
 export interface SyncOptions {
   /** Delete the documents whose file is gone. */
   readonly delete: boolean;
-  /** Delete all documents if the folder has no files. Otherwise refuse that. */
+  /** Delete all documents if the folder is empty, instead of refusing to. */
   readonly allowEmpty: boolean;
   readonly dryRun: boolean;
-  /** Wait until new contents can be searched. */
+  /** Wait until new content is searchable. */
   readonly wait: boolean;
-  /** Ask the user before documents are deleted, or throw. */
+  /** Ask the user before deleting documents. Throws if refused. */
   readonly confirmDeletion: (difference: FolderDifference) => Promise<void>;
 }
 
-/** One file or document that a synchronisation changes, or would change. */
+/** File or document that a synchronisation changes, or would change. */
 export interface SyncedFile {
   readonly source_path: string;
   readonly action: 'add' | 'replace' | 'delete' | 'keep';
@@ -48,7 +48,7 @@ export interface SyncReport {
     readonly deleted: number;
     readonly unchanged: number;
     readonly failed: number;
-    /** Documents that stay although their file is gone. */
+    /** Number of documents that stay although their file is gone. */
     readonly gone: number;
   };
 }
@@ -67,8 +67,8 @@ export function resolveSyncedFolder(directory: string, dataDir: string): Promise
 }
 
 /**
- * Bring the documents of a bucket up to date with a folder: add new files, update documents of changed files, and on
- * request delete documents whose file is gone.
+ * Synchronise a bucket with a folder: add new files, update documents of changed files, and on request delete documents
+ * whose file is gone.
  *
  * @throws AppError `folder_empty` (409) if an empty folder would delete all documents, `file_unreadable` (403)
  */
@@ -93,7 +93,7 @@ export async function syncFolder(
 }
 
 /**
- * Refuse to delete all documents because the folder has no files, since its disk may not be mounted.
+ * Refuse to delete all documents because the folder is empty: its disk may not be mounted.
  *
  * @throws AppError `folder_empty` (409)
  */
@@ -108,7 +108,10 @@ function refuseEmptied({ place }: SyncedFolder, { files, vanished }: FolderDiffe
   );
 }
 
-/** Synchronise a folder after each change, until the signal is aborted. @param onReport called after each time */
+/**
+ * Synchronise a folder after each change, until the signal aborts.
+ * @param onReport called after each synchronisation
+ */
 export async function keepInSync(
   place: FolderPlace,
   sync: () => Promise<SyncReport>,
@@ -247,7 +250,7 @@ function keptFile(
   return { source_path: sourcePath, action: 'keep', document_id: id, status, error };
 }
 
-/** Render the result of a synchronisation in one line. */
+/** Render the result of a synchronisation on one line. */
 export function summaryOf({ counts, dry_run: isDry }: SyncReport): string {
   const { added, replaced, deleted, unchanged, failed, gone } = counts;
   const line = `${added} added, ${replaced} replaced, ${deleted} deleted, ${unchanged} unchanged, ${failed} failed`;

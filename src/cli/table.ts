@@ -3,10 +3,10 @@ import { paint, terminalColumns } from './output.ts';
 import { textWidth } from './text-width.ts';
 
 const GAP = '  ';
-/** Smallest width of a cut column, however narrow the terminal is. */
+/** Minimum width of a cut column, however narrow the terminal. */
 const COLUMN_CELLS_MIN = 8;
 
-/** Column: its header, the text of its cell (null shows a dash), and a mark if it may be cut to fit a terminal. */
+/** Column: its header, a function for its cells (null shows a dash), and a mark if it may be cut to fit a terminal. */
 export type Column<Row> = readonly [
   header: string,
   cell: (row: Row) => string | number | null | undefined,
@@ -15,9 +15,8 @@ export type Column<Row> = readonly [
 
 /**
  * Render rows in aligned columns under a header. Widths count terminal cells; a Korean or Chinese letter takes two. On
- * a terminal, cut the columns that may be cut. Elsewhere cut nothing.
- *
- * @param widthMax cells of a line; null for no bound
+ * a terminal, cut the columns that may be cut. Elsewhere, don't cut anything.
+ * @param widthMax maximum cells per line; null for no limit
  */
 export function renderTable<Row>(
   rows: readonly Row[],
@@ -33,7 +32,7 @@ export function renderTable<Row>(
     const cuttable = columns.flatMap(([, , fit], index) => (fit === undefined ? [] : [index]));
     shrink(widths, cuttable, widthMax - GAP.length * (widths.length - 1));
     const total = widths.reduce((sum, width) => sum + width + GAP.length, -GAP.length);
-    // Lines that the terminal wraps are not readable as columns, so each row becomes a block.
+    // Wrapped lines aren't readable as columns, so render each row as a block.
     if (total > widthMax) return renderBlocks(rows, columns);
   }
   const format = (line: readonly string[]) =>
@@ -50,7 +49,7 @@ function renderBlocks<Row>(rows: readonly Row[], columns: readonly Column<Row>[]
     .join('\n\n');
 }
 
-/** Render the names and values of one record, one on each line. */
+/** Render the names and values of one record, one per line. */
 export function renderFields(fields: Readonly<Record<string, unknown>>): string {
   const names = Object.keys(fields);
   const width = Math.max(...names.map((name) => textWidth(name)));

@@ -6,7 +6,7 @@ import type { SignedDelivery } from '../operations/sign-test-delivery.ts';
 import { AppError } from '../platform/errors.ts';
 import { printable } from '../platform/printable.ts';
 
-/** Time limit, longer than the longest deadline of a reply. */
+/** Time limit, longer than the maximum deadline of a reply. */
 const TIMEOUT_MS = 65_000;
 const DETAIL_CHARS_MAX = 1000;
 
@@ -41,7 +41,7 @@ export async function postDelivery(
 }
 
 /**
- * Tell what a platform says about the credential of replies; null if they need none.
+ * Explain a platform's verdict on the credential for replies; null if replies need none.
  *
  * @throws AppError `credential_refused` (502)
  */

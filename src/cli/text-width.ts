@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 
 const load = createRequire(import.meta.url);
-/** Texts whose letters take one cell each. */
+/** Texts in which every character takes one cell. */
 const ONE_CELL_EACH = /^[\x20-\x7e]*$/;
 
 /**

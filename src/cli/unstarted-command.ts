@@ -5,7 +5,7 @@ import { printFailure, wantsJson } from './output.ts';
 import { asksForHelp } from './show-help.ts';
 import { describeUsageFault } from './usage-fault.ts';
 
-/** Options with which oclif loads the project. With `ignoreManifest` it reads the command files. */
+/** Options for oclif to load the project. With `ignoreManifest`, it reads the command files. */
 interface ProjectOptions {
   readonly root: string;
   readonly ignoreManifest?: boolean;
@@ -27,7 +27,7 @@ export async function reportUnstarted(options: ProjectOptions, argv: readonly st
   printFailure(failure, { json: wantsJson(config, argv), bin: config.bin, help });
 }
 
-/** Return the words before the first flag: the name of the command, and perhaps arguments. */
+/** Return the words before the first flag: the command name and possibly arguments. */
 function wordsOf(argv: readonly string[]): string[] {
   // As in show-help.ts, the words of a command may follow --help.
   if (asksForHelp(argv)) return argv.filter((arg) => !arg.startsWith('-'));
@@ -42,8 +42,8 @@ function nameOfCommand(config: Config, words: readonly string[]): readonly strin
 }
 
 /**
- * Describe arguments after a command that takes none, or return null for any other error. oclif treats them as a part
- * of the command's name, and reports an unknown command.
+ * Describe arguments after a command that takes none, or return null for any other error. oclif would treat them as
+ * part of the command's name and report an unknown command.
  */
 function surplusArguments(
   config: Config,
@@ -59,7 +59,7 @@ function surplusArguments(
   return describeUsageFault(Object.assign(new Error('surplus arguments'), { args: surplus }), shape);
 }
 
-/** Words of other programs, with what does the same here. */
+/** Command words of other programs, with their equivalents here. */
 const FAMILIAR: Readonly<Record<string, string>> = {
   backup: 'did you mean "db backup"?',
   restore: 'did you mean "db restore"?',
@@ -80,8 +80,8 @@ function unknownCommand(config: Config, words: readonly string[]): string {
   const typed = words.slice(0, 2).join(' ');
   const isTopic = topics.includes(first);
   const topic = isTopic ? first : findNearest(first, topics);
-  // Compare only the first word, because arguments may follow the name of a command. After a correct topic only the
-  // second word can be wrong.
+  // Compare only the first word, because arguments may follow a command's name. After a valid topic, only the second
+  // word can be wrong.
   const whole = isTopic ? null : findNearest(typed, names);
   const nearest = whole ?? nearestIn(names, topic, rest[0]) ?? (isTopic ? null : topic);
   return `there is no command "${typed}"${nearest === null ? '' : `; did you mean "${nearest}"?`}`;

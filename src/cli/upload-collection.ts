@@ -17,11 +17,9 @@ export interface UploadReport {
 }
 
 /**
- * Upload the collected files. With `wait`, wait until each is searchable or has failed. If no worker is alive, one runs
- * in this process meanwhile.
- *
- * After an abort no file is half-uploaded: uploaded files stay queued, jobs in progress return to the queue, and stderr
- * reports it.
+ * Upload the collected files. With `wait`, wait until each is searchable or has failed. If no worker is alive, run one
+ * in this process meanwhile. After an abort, no file is half-uploaded: uploaded files stay queued, jobs in progress
+ * return to the queue, and stderr reports it.
  *
  * @throws AppError `nothing_to_upload` (404), `bucket_not_found`, `collection_not_found` (404), `interrupted`, and
  *   errors that concern all files

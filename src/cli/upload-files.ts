@@ -25,12 +25,12 @@ export interface FileOutcome {
   readonly warnings: readonly string[];
 }
 
-/** Callback after every step, to show the progress. */
+/** Called after every step to show progress. */
 export type OnOutcome = (outcome: FileOutcome) => void;
 
 /**
- * Upload files, a few at a time, without changing them. A fault of one file is its outcome and does not stop the
- * others. `outcomes` grows with each result and is correct after an abort, which drops files in progress completely.
+ * Upload files unchanged, a few at a time. A failed file is recorded as its outcome and doesn't stop the others.
+ * `outcomes` grows with each result. It is also correct after an abort, which drops files in progress completely.
  *
  * @throws AppError for errors that concern all files: `bucket_not_found`, `storage_full`, `postgres_unavailable`, …
  */
@@ -69,7 +69,7 @@ async function uploadFile(
       const openBody = () => Readable.from(readStdin(signal), { objectMode: false });
       return toOutcome(file, await send(path.basename(file.sourcePath), null, openBody));
     }
-    // The file is opened here to distinguish a file that cannot be read from a storage that cannot be written.
+    // Open the file here to distinguish an unreadable file from unwritable storage.
     const handle = await open(file.path).catch((error) => {
       throw fileError(file.path, error);
     });
@@ -87,7 +87,7 @@ async function uploadFile(
   }
 }
 
-/** Read a file in chunks. Unlike a file stream, this fails only while reading, so an abort is always caught. */
+/** Read a file in chunks. Unlike a stream, this fails only while reading, so an abort is always caught. */
 async function* readChunks(handle: FileHandle, signal: AbortSignal): AsyncGenerator<Uint8Array> {
   for (;;) {
     signal.throwIfAborted();
@@ -104,7 +104,7 @@ async function* readStdin(signal: AbortSignal): AsyncGenerator<Uint8Array> {
   }
 }
 
-/** Make the outcome of a file that did not become a document. */
+/** Create the outcome of a file that did not become a document. */
 export function failedFile(sourcePath: string, category: string, message: string): FileOutcome {
   return {
     source_path: sourcePath,
@@ -133,7 +133,7 @@ function toOutcome(file: FoundFile, reply: UploadReply): FileOutcome {
 }
 
 /**
- * Wait until the jobs of all queued outcomes are finished, and replace each outcome by the final one. A file that is
+ * Wait until the jobs of all queued outcomes have finished, and replace each outcome by the final one. A file that is
  * linked to a queued document waits for that document's job.
  *
  * @returns the outcomes in their order

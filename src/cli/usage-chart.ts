@@ -5,12 +5,12 @@ import { textWidth } from './text-width.ts';
 const DAY_MS = 86_400_000;
 const GAP = '  ';
 const BAR_CELLS_MAX = 40;
-/** Shortest bar. A shorter one is left out, since it would show nothing. */
+/** Minimum bar length. A shorter bar would show nothing, so it is omitted. */
 const BAR_CELLS_MIN = 4;
 const EIGHTHS = ['', '▏', '▎', '▍', '▌', '▋', '▊', '▉'];
 
 export interface ChartOptions {
-  /** Cells of a line. Null if the output is no terminal: bars are then ASCII and nothing is cut. */
+  /** Cells per line. Null if the output isn't a terminal: use ASCII bars and don't cut anything. */
   readonly width: number | null;
   readonly color: boolean;
 }
@@ -78,7 +78,7 @@ function models({ by_model }: UsageSummary): Tokens[] {
   return by_model.map(({ model, tokens, requests }) => ({ label: model, tokens, requests }));
 }
 
-/** List all days from the first to the last with usage. Days without usage stay in, so that gaps are visible. */
+/** List all days from the first to the last with usage. Include days without usage, so that gaps are visible. */
 function everyDay({ by_day }: UsageSummary): Tokens[] {
   const first = by_day[0];
   const last = by_day.at(-1);

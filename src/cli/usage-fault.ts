@@ -1,6 +1,6 @@
 import { findNearest } from '../platform/nearest-word.ts';
 
-/** Arguments and flags of a command, as its class declares them. */
+/** Arguments and flags of a command, as declared by its class. */
 export interface CommandShape {
   /** Name with the program, as in `service keys create`. */
   readonly name: string;
@@ -8,7 +8,7 @@ export interface CommandShape {
   readonly flags: Readonly<Record<string, { required?: boolean; type?: string }>>;
 }
 
-/** Render the shortest correct form of a command: its name, its arguments and its required flags. */
+/** Render the shortest valid form of a command: its name, arguments and required flags. */
 export function rightForm({ name, args, flags }: CommandShape): string {
   const words = Object.entries(args).map(([arg, { required, multiple }]) => {
     const word = `${arg.toUpperCase()}${multiple ? '…' : ''}`;
@@ -24,7 +24,7 @@ export function rightForm({ name, args, flags }: CommandShape): string {
  * Describe an error of oclif's parser on one line, with the nearest correct form. oclif itself prints several lines and
  * does not name the correct form.
  *
- * @param error error of the parser, with `args` or `flags` as its classes have them
+ * @param error parser error, with `args` or `flags` depending on its class
  */
 export function describeUsageFault(error: Error & { args?: unknown; flags?: unknown }, shape: CommandShape): string {
   const { args, flags } = error;

@@ -1,4 +1,4 @@
-/** Servers and vendors that `init` can set up, in the listed order. */
+/** Servers and vendors that `init` can set up, in display order. */
 export const VENDORS = [
   { protocol: 'openai', name: 'vendor-a', label: 'an OpenAI-compatible API (also vLLM, LiteLLM, llama.cpp)' },
   { protocol: 'gemini', name: 'vendor-b', label: 'a Gemini-compatible API' },
@@ -28,7 +28,7 @@ export const VENDORS = [
   { protocol: 'nim', name: 'nim', label: 'NVIDIA NIM', url: 'https://integrate.api.nvidia.com/v1' },
 ] as const satisfies readonly KnownVendor[];
 
-/** Settings of a vendor besides an address and a key. */
+/** Vendor settings other than address and key. */
 export type VendorParameter = 'region' | 'project' | 'location' | 'api_version';
 
 /** Vendor that `init` can set up. */
@@ -38,9 +38,9 @@ export interface KnownVendor {
   readonly name: string;
   readonly label: string;
   readonly url?: string;
-  /** Settings that replace the address, which follows from them. */
+  /** Required settings from which the address is derived. */
   readonly needs?: readonly VendorParameter[];
-  /** True if the vendor works without a key in an environment variable. */
+  /** True if no key in an environment variable is needed. */
   readonly isKeyless?: boolean;
   /** Setting that holds the key, if that is not `api_key`. */
   readonly keySetting?: string;

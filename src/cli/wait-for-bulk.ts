@@ -6,8 +6,8 @@ import { openProgress } from './progress.ts';
 import type { Session } from './session.ts';
 
 /**
- * Wait until a bulk job is ready, and show its progress. If no worker is alive, one runs in this process meanwhile.
- * After an abort the job stays: another worker continues it, or it remains queued; stderr names the job.
+ * Wait until a bulk job is ready, and show its progress. If no worker is alive, run one in this process meanwhile.
+ * After an abort, the job remains: another worker continues it, or it stays queued. stderr names the job.
  *
  * @throws AppError `job_failed` (409, or 502 if the provider failed), `job_cancelled` (409), `interrupted`
  */

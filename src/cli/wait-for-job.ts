@@ -12,8 +12,8 @@ export interface JobProgressReading {
 }
 
 /**
- * Wait until a job is ready, and show its progress. If no worker is alive, one runs in this process meanwhile. After an
- * abort the job goes on or stays queued.
+ * Wait until a job is ready, and show its progress. If no worker is alive, run one in this process meanwhile. After an
+ * abort, the job continues or stays queued.
  *
  * @throws AppError `job_failed`, `job_cancelled` (409); `interrupted`
  */

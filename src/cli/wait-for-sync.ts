@@ -6,8 +6,8 @@ import { openProgress } from './progress.ts';
 import type { Session } from './session.ts';
 
 /**
- * Wait until a source is synchronised and its documents are searchable. If no worker is alive, one runs in this process
- * meanwhile. After an abort the jobs stay.
+ * Wait until a source is synchronised and its documents are searchable. If no worker is alive, run one in this process
+ * meanwhile. After an abort, the jobs remain.
  *
  * @throws AppError `sync_failed` (409), `interrupted`
  */

@@ -13,13 +13,13 @@ export interface JobsWatchRun {
   readonly title: string;
   /** End when no job is queued or in progress. */
   readonly untilDone: boolean;
-  /** Read the snapshots; called once. @throws the signal's reason; AppError `server_stopped` (503) */
+  /** Read the snapshots. Call this once. @throws the signal's reason; AppError `server_stopped` (503) */
   snapshots(signal: AbortSignal): AsyncIterable<JobsSnapshot>;
   /** Change the selection, which triggers the next snapshot. */
   select(selection: JobsSelection): Promise<void>;
 }
 
-/** Begin to watch jobs. @throws AppError `bucket_not_found` (404), `invalid_request` (400) */
+/** Start watching jobs. @throws AppError `bucket_not_found` (404), `invalid_request` (400) */
 export async function beginWatch(
   session: Session,
   scope: OperationInput<'jobs.watch'>,
@@ -36,7 +36,7 @@ export async function beginWatch(
   };
 }
 
-/** Return one snapshot, with `untilDone` the first one without live jobs. */
+/** Return one snapshot; with `untilDone`, the first one without live jobs. */
 export async function watchOnce(run: JobsWatchRun, signal: AbortSignal): Promise<JobsSnapshot> {
   for await (const snapshot of run.snapshots(signal)) {
     if (!run.untilDone || isDone(snapshot)) return snapshot;
@@ -44,7 +44,7 @@ export async function watchOnce(run: JobsWatchRun, signal: AbortSignal): Promise
   throw new Error('the watch ended by itself');
 }
 
-/** Print one line for each change, until all jobs are done or the signal is aborted. Used without a terminal. */
+/** Print one line per change, until all jobs are done or the signal aborts. Use this without a terminal. */
 export async function watchInLines(
   run: JobsWatchRun,
   print: (line: string) => void,
@@ -59,9 +59,8 @@ export async function watchInLines(
 }
 
 /**
- * Show a live table on a terminal, until the user leaves it, all jobs are done, or the signal is aborted.
- *
- * @returns a line with the counts at the end
+ * Show a live table on a terminal, until the user quits, all jobs are done, or the signal aborts.
+ * @returns a line with the final counts
  * @throws AppError `interrupted` (499) on Ctrl-C
  */
 export async function watchOnScreen(

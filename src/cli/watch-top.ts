@@ -10,7 +10,7 @@ import { type ScreenRun, showOnScreen } from './show-on-screen.ts';
 
 export interface TopRun {
   readonly session: Session;
-  /** Return the address of the server whose metrics are read, without a path. @throws AppError if there is none */
+  /** Return the address, without a path, of the server to read metrics from. @throws AppError if there is none */
   readonly locate: () => Promise<string>;
   readonly intervalMs: number;
   readonly signal: AbortSignal;
@@ -42,23 +42,23 @@ async function* watchTop({ session, locate, intervalMs, signal }: TopRun): Async
   }
 }
 
-/** Return true if the next reading may succeed, as after a restart of the server. */
+/** Return true if the next reading may succeed, for example after a restart of the server. */
 function isPassing({ code, retryable }: AppError): boolean {
   return retryable || code === 'server_stopped';
 }
 
-/** Return one snapshot with the rates of one interval. */
+/** Return one snapshot, with rates over one interval. */
 export async function topOnce(run: TopRun): Promise<TopSnapshot> {
   let readings = 0;
   for await (const snapshot of watchTop(run)) {
-    // Without a server there are no rates to measure.
+    // Without a server, there are no rates to measure.
     if (++readings === 2 || snapshot.server.trouble !== null) return snapshot;
   }
   throw new Error('the watch ended by itself');
 }
 
 /**
- * Redraw one screen at each interval, until the user leaves it or the signal is aborted.
+ * Redraw the screen at each interval, until the user quits or the signal aborts.
  *
  * @throws AppError `interrupted` (499) on Ctrl-C
  */

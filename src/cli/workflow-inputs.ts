@@ -4,14 +4,14 @@ import { pairsOf } from './flags.ts';
 import { readDataFile } from './read-data-file.ts';
 import type { Session } from './session.ts';
 
-/** Inputs as the user gave them: `name=value` pairs, and a file. */
+/** Inputs given by the user: `name=value` pairs, and a file. */
 export interface GivenInputs {
   readonly pairs: readonly string[] | string | undefined;
   readonly file: string | undefined;
 }
 
 /**
- * Read the inputs of a run. A pair overrides the input of the file, and takes the type that the definition declares.
+ * Read the inputs of a run. A pair overrides the file's input, and has the type that the definition declares.
  *
  * @throws AppError `invalid_request` (400), `workflow_not_found`, `file_not_found` (404), `file_unreadable` (403)
  */

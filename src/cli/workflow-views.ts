@@ -19,7 +19,7 @@ function detailOf({ error, would, output }: BlockResult): string | null {
 /**
  * Describe a workflow for people: its fields, and the blocks of the shown version.
  *
- * @param changing types of the blocks that change something
+ * @param changing types of blocks with side effects
  */
 export function describeWorkflow({ definition, versions, ...workflow }: WorkflowDetail, changing: readonly string[]) {
   const { inputs, blocks } = definition as unknown as Definition;

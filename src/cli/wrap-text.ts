@@ -1,8 +1,8 @@
 import { textWidth } from './text-width.ts';
 
 /**
- * Break a text into lines of at most `cells` terminal cells: at spaces, or inside a word that is longer than a line.
- * Keep the line breaks of the text, and collapse runs of blanks.
+ * Wrap a text to at most `cells` terminal cells per line: at spaces, or inside a word that is longer than a line. Keep
+ * existing line breaks, and collapse runs of spaces.
  */
 export function wrapText(text: string, cells: number): string[] {
   return text.split(/\r\n|\r|\n/).flatMap((line) => wrapLine(line, cells));

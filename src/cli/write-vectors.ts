@@ -14,17 +14,16 @@ export function formatOf(file: string): 'npy' | 'jsonl' {
   throw invalidRequest(`--out: must end in .npy or .jsonl: ${file}`, 'out');
 }
 
-/** Matrix of the vectors that follow as bytes: float32 [count x dimensions]. */
+/** Shape of the float32 matrix that follows as bytes: [count x dimensions]. */
 interface VectorsShape {
   readonly count: number;
   readonly dimensions: number;
 }
 
 /**
- * Write all vectors of a job: as a float32 array [n x d] for NumPy, or as one `{"index", "embedding"}` on each line.
- * The file appears only when it is complete.
- *
- * @param body the vectors, row-major
+ * Write all vectors of a job: as a float32 array [n x d] for NumPy, or as one `{"index", "embedding"}` per line. The
+ * file appears only when it is complete.
+ * @param body vectors, row-major
  * @throws AppError `file_unwritable` (403), and the error of the body
  */
 export async function writeVectors(
@@ -57,7 +56,7 @@ export async function writeVectors(
   }
 }
 
-/** Group the bytes of a stream into arrays of whole vectors. */
+/** Regroup the bytes of a stream into arrays of whole vectors. */
 async function* wholeVectors(body: Readable, dimensions: number): AsyncGenerator<Float32Array> {
   const vectorBytes = dimensions * Float32Array.BYTES_PER_ELEMENT;
   let rest: Buffer = Buffer.alloc(0);

@@ -33,7 +33,7 @@ function messageOf(reply: HttpReply): string {
   }
 }
 
-/** Create the error for an API that does not answer at its address, or not in time. */
+/** Create the error for an API that doesn't respond at its address, or not in time. */
 export function apiUnreachable(origin: string, why: string, cause: unknown): AppError {
   return new AppError({
     code: 'api_unreachable',
@@ -44,7 +44,7 @@ export function apiUnreachable(origin: string, why: string, cause: unknown): App
   });
 }
 
-/** Create the error for an answer that does not have the form of this API's answers. */
+/** Create the error for a response that doesn't look like one of this API. */
 export function notTheApi(origin: string, why: string): AppError {
   return new AppError({
     code: 'api_not_understood',

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 
-/** Document to upload: its bytes, and the fields of the upload under the API's names. */
+/** Document to upload: its bytes, and the upload's fields by their API names. */
 export interface NewUpload {
   readonly fileName: string;
   readonly bytes: Buffer;
@@ -9,7 +9,7 @@ export interface NewUpload {
   readonly onSent?: ((bytes: number, total: number) => void) | undefined;
 }
 
-/** Encode an upload as `multipart/form-data` (RFC 7578): the fields that are set, then the part `file`. */
+/** Encode an upload as `multipart/form-data` (RFC 7578): first the fields that are set, then the part `file`. */
 export function encodeMultipart(upload: NewUpload): {
   bytes: Buffer;
   contentType: string;

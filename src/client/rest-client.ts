@@ -15,7 +15,7 @@ export interface ApiCall<S extends z.ZodType> {
   /** Body that is not JSON. */
   readonly body?: UploadBody;
   readonly headers?: Readonly<Record<string, string>>;
-  /** True if two calls have the effect of one, so that a call whose connection broke is repeated. */
+  /** True if the call is idempotent, so that it is repeated after a broken connection. */
   readonly repeatable?: boolean;
   readonly signal: AbortSignal;
   /** Credential of the caller; null for a route that needs none. */
@@ -23,7 +23,7 @@ export interface ApiCall<S extends z.ZodType> {
   readonly timeoutMs?: number;
 }
 
-/** Body that is sent slice by slice. */
+/** Body to send slice by slice. */
 export interface UploadBody {
   readonly bytes: Buffer;
   readonly contentType: string;
@@ -36,8 +36,8 @@ const TIMEOUT_MS = 60_000;
 const REPLY_BYTES_MAX = 16 * 1024 * 1024;
 
 /**
- * HTTP calls of the REST API at one address. Redirects are not followed, so that a credential goes only to the address
- * that it was configured for.
+ * HTTP client for the REST API at one address. It doesn't follow redirects, so that a credential goes only to the
+ * address that it was configured for.
  */
 export class RestClient {
   readonly origin: string;
@@ -53,7 +53,7 @@ export class RestClient {
   }
 
   /**
-   * Make a call and check the shape of the answer.
+   * Make a call and validate the response.
    * @throws AppError `api_refused` (the API's own status and message), `api_unreachable` (503), `api_not_understood`
    *   (502); the signal's reason once it is aborted
    */
@@ -92,7 +92,7 @@ export class RestClient {
       });
     } catch (error) {
       if (!(error instanceof UpstreamFault)) throw error;
-      // The server may have closed a kept connection just as the request was sent.
+      // The server may have closed an idle connection just as the request was sent.
       if (mayRepeat && error.code === 'connection') return this.#send(call, false);
       throw apiUnreachable(this.origin, error.message, error);
     }

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 
 /**
- * Bodies of the REST API, as far as its clients read them. They are loose: a newer server may send more fields, which
+ * Bodies of the REST API, as far as this client reads them. They are loose: a newer server may send more fields, which
  * are passed on.
  */
 export const Me = z.looseObject({
@@ -30,7 +30,7 @@ export type Me = z.output<typeof Me>;
 /** Metadata of the API as an authorization server (RFC 8414). */
 export const AuthorizationServer = z.looseObject({ issuer: z.url() });
 
-/** Facts of a server that anyone may know. An earlier release does not say if it answers questions. */
+/** Public facts about a server. Earlier releases don't say if they answer questions. */
 export const Installation = z.looseObject({ answers: z.boolean().default(false) });
 
 export const OpenApiPaths = z.looseObject({ paths: z.record(z.string(), z.record(z.string(), z.unknown())) });
@@ -49,7 +49,7 @@ export const BucketList = z.looseObject({ data: z.array(Bucket), next_cursor: ne
 export const Collection = z.looseObject({ id: z.string(), bucket_id: z.string(), name: z.string() });
 export const CollectionList = z.looseObject({ data: z.array(Collection), next_cursor: nextCursor });
 
-/** Sentences of a passage, in parts. Some parts are words that were searched. */
+/** Sentences of a passage, in parts. Some parts are matched query words. */
 const Highlights = z.array(z.looseObject({ parts: z.array(z.looseObject({ text: z.string(), match: z.boolean() })) }));
 
 /** Position of a passage in its document. */

@@ -25,19 +25,19 @@ import {
 } from './schema.ts';
 
 const UPLOAD_TIMEOUT_MS = 10 * 60_000;
-/** Limit of a call that runs a workflow. The answer comes once all blocks have finished. */
+/** Time limit for running a workflow. The response comes after all blocks have finished. */
 const WORKFLOW_TIMEOUT_MS = 10 * 60_000;
-/** Limit of an answer, which its model writes in up to ten minutes. */
+/** Time limit for an answer, which a model may write for up to ten minutes. */
 const ANSWER_TIMEOUT_MS = 10 * 60_000;
 /** Maximum number of pages of a list to fetch. */
 const LIST_PAGES_MAX = 50;
-/** Rows of a page of `GET /v1/memory/sources`, whose array does not show if there are more. */
+/** Page size of `GET /v1/memory/sources`, whose array doesn't show if there are more. */
 const SOURCE_PAGE_ROWS = 1000;
 
 /** Paths and methods of the routes that a server has, such as `POST /v1/memory/search`. */
 export type RouteNames = ReadonlySet<string>;
 
-/** Fetch the routes of a server. No credential is needed. */
+/** Fetch the routes of a server. Needs no credential. */
 export async function listRoutes(client: RestClient, signal: AbortSignal): Promise<RouteNames> {
   const call = { method: 'GET', path: '/openapi.json', reply: OpenApiPaths, repeatable: true } as const;
   const { paths } = await client.call({ ...call, signal, credential: null });
@@ -48,13 +48,13 @@ export async function listRoutes(client: RestClient, signal: AbortSignal): Promi
   );
 }
 
-/** Return true if a server answers questions. No credential is needed. */
+/** Return true if a server answers questions. Needs no credential. */
 export async function hasAnswers(client: RestClient, signal: AbortSignal): Promise<boolean> {
   const call = { method: 'GET', path: '/v1/installation', reply: Installation, repeatable: true } as const;
   return (await client.call({ ...call, signal, credential: null })).answers;
 }
 
-/** Fetch the address under which the API is an authorization server. @throws AppError 404 if it is none */
+/** Fetch the API's address as an authorization server. @throws AppError 404 if it isn't one */
 export async function findIssuer(client: RestClient, signal: AbortSignal): Promise<string> {
   const path = '/.well-known/oauth-authorization-server';
   const call = { method: 'GET', path, reply: AuthorizationServer, repeatable: true } as const;
@@ -130,13 +130,13 @@ export class ServiceApi {
     }
   }
 
-  /** Fetch the details of documents. Leave out those that the owner of the credential may not see. */
+  /** Fetch the details of documents. Omit those that the credential's owner may not see. */
   async findDocuments(ids: readonly string[], signal: AbortSignal): Promise<DocumentDetails[]> {
     const query = new URLSearchParams({ ids: ids.join(','), limit: String(ids.length) });
     return (await this.#get(`/v1/documents?${query}`, DocumentList, signal)).data;
   }
 
-  /** Read chunks of a document: a range, those at a place, or those that have some words. */
+  /** Read chunks of a document: a range, those at a place, or those with certain words. */
   readChunks(
     documentId: string,
     query: Readonly<Record<string, string | number | undefined>>,

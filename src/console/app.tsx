@@ -17,7 +17,7 @@ import { PageHeader } from './ui/page.tsx';
 import { Empty, Failure, Loading } from './ui/states.tsx';
 import { Toasts } from './ui/toast.tsx';
 
-/** The console: the sign-in, or the pages in their frame. */
+/** The console: sign-in, or the pages in their frame. */
 export function App() {
   useLinks();
   const state = useStore(session);

@@ -19,21 +19,21 @@ import { buildSite } from './site.ts';
 
 const HERE = import.meta.dirname;
 
-/** Address under which the files are served. */
+/** URL path under which the files are served. */
 const PUBLIC_PATH = '/console';
 
 /** Name of a file with the hash of its content. */
 const HASHED = /-[A-Z0-9]{8}\.\w+(\.br)?$/;
 
-/** Names of files that are stored in their Brotli form, too. */
+/** Names of files that are also stored in Brotli form. */
 const COMPRESSED = /\.(?:js|css|svg)$/;
 
-/** Quality at which a megabyte takes a fraction of a second. */
+/** Compression quality at which a megabyte takes a fraction of a second. */
 const BROTLI = { params: { [constants.BROTLI_PARAM_QUALITY]: 9 } };
 
 const REFERENCE = new URL('../../server/reference/', import.meta.url);
 const SWAGGER_UI = new URL('.', import.meta.resolve('swagger-ui-dist/package.json'));
-/** Files of the API reference, by the folder that holds them. */
+/** Files of the API reference, by folder. */
 const REFERENCE_FILES = [
   ['start.js', REFERENCE],
   ['page.css', REFERENCE],
@@ -41,7 +41,7 @@ const REFERENCE_FILES = [
   ['swagger-ui-bundle.js', SWAGGER_UI],
 ] as const;
 
-/** @returns the written files without their compressed forms, by their path in `directory` */
+/** @returns the written files without their compressed forms, by path relative to `directory` */
 export async function buildConsole(directory = path.join(HERE, 'dist')): Promise<Map<string, Uint8Array>> {
   const result = await build({
     absWorkingDir: HERE,
@@ -103,8 +103,8 @@ function renderPage(files: readonly OutputFile[]): string {
 }
 
 /**
- * Write the files, the page last, and then remove those of earlier builds. So a server always finds complete files and
- * every file that its page names, and concurrent builds do not interfere.
+ * Write the files, the page last, and then remove those of earlier builds. Thus a server always finds complete files
+ * and every file that its page names, and concurrent builds don't interfere.
  */
 async function replaceFiles(directory: string, files: ReadonlyMap<string, Uint8Array>): Promise<void> {
   for (const [name, contents] of files) {
@@ -125,7 +125,7 @@ async function replaceFile(target: string, contents: Uint8Array): Promise<void> 
   await rename(temporary, target);
 }
 
-/** Folder of the documentation, which a package of the program alone does not have. */
+/** Folder of the documentation. A package with only the program lacks it. */
 const DOCS = path.join(HERE, '../../docs');
 
 if (import.meta.main) {

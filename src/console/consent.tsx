@@ -35,7 +35,7 @@ export function ConsentPage() {
   );
 }
 
-/** Fault of the client's request, of which the person may tell the client by going back. */
+/** Fault of the client's request. The person can report it to the client by going back. */
 function Fault({ of }: { of: Extract<ConsentReply, { fault: string }> }) {
   return (
     <>
@@ -104,7 +104,7 @@ function ConsentForm({ facts, query }: { facts: ConsentFacts; query: string }) {
   );
 }
 
-/** Facts by which a person recognises a client that only pretends to be another one. */
+/** Facts by which a person recognises an impostor client. */
 function Origin({ of: { id_host, redirect_host, is_local } }: { of: ConsentFacts['client'] }) {
   return (
     <Notice
@@ -121,7 +121,7 @@ function Origin({ of: { id_host, redirect_host, is_local } }: { of: ConsentFacts
   );
 }
 
-/** Person who decides, with a way to be another one. */
+/** Person who decides, with a link to switch accounts. */
 function Who() {
   const { org, user, key, kind } = currentCaller();
   const name = user?.email ?? key?.name ?? kind;

@@ -18,9 +18,8 @@ interface InvitationView {
 const OIDC_PATH = '/v1/sessions/oidc/invitation';
 
 /**
- * Page for a person who follows an invitation. The person chooses a password, joins with the account of this browser,
- * or signs in at the identity provider, and comes back to accept.
- *
+ * Page for a person who follows an invitation. The person chooses a password, joins with this browser's account, or
+ * signs in at the identity provider and comes back to accept.
  * @param token token of the link; null for a person who comes back from the identity provider
  * @param active session of this browser, if there is one
  */
@@ -73,7 +72,7 @@ function NewAccountForm({ token, email }: { token: string; email: string }) {
   );
 }
 
-/** Join with the account of this browser, after signing in if need be. */
+/** Form to join with this browser's account, after sign-in if needed. */
 function JoinForm({ token, active }: { token: string; active: ActiveSession | null }) {
   const join = useAction(async () => {
     const json = { invitation: token };
@@ -93,7 +92,7 @@ function JoinForm({ token, active }: { token: string; active: ActiveSession | nu
   );
 }
 
-/** Last step of a person who comes back from the identity provider. */
+/** Last step after coming back from the identity provider. */
 function Acceptance() {
   const invitation = useResource('invitation', () => callOnce<InvitationView>(OIDC_PATH));
   const accept = useAction(async () => {

@@ -7,7 +7,7 @@ import { followConsent } from './lib/pending-consent.ts';
 import { openTheme, preferredLanguages } from './lib/preferences.ts';
 import { acceptSession, type SessionReply, type SignedOutReason, session } from './lib/session.ts';
 
-/** Take the token of a one-time link (`/console#link=…`), and remove it from the address at once. */
+/** Take the token of a one-time link (`/console#link=…`), and remove it from the URL immediately. */
 function takeLinkToken(): string | null {
   const token = /^#link=(.+)$/.exec(location.hash)?.[1] ?? null;
   if (token !== null) history.replaceState(null, '', location.pathname + location.search);
@@ -29,7 +29,7 @@ function takeInvitation(): { readonly token: string | null } | null {
   return isInvited ? { token } : null;
 }
 
-/** Take the token of a link for a new password (`/console#reset=…`). */
+/** Take the token of a password reset link (`/console#reset=…`). */
 function takeReset(): string | null {
   const token = /^#reset=(.+)$/.exec(location.hash)?.[1] ?? null;
   if (token !== null) history.replaceState(null, '', location.pathname + location.search);
@@ -59,7 +59,7 @@ openTheme();
 const link = takeLinkToken();
 const invitation = takeInvitation();
 const reset = takeReset();
-// A person with a session may accept an invitation with their own account.
+// A user with a session may accept an invitation with the existing account.
 await Promise.all([openLanguage(preferredLanguages()), readInstallation(), openSession(link, hasOidcFailed())]);
 const state = session.get();
 followConsent(state.kind === 'active');

@@ -7,17 +7,20 @@ import { ActionError, Button, Check, Form, TextField } from './ui/controls.tsx';
 const CHARS_MIN = 10;
 const CHARS_MAX = 200;
 
-/** Form for a new password. @param onSubmit its ApiError is shown; a fault of the password is shown beside the field */
+/**
+ * Form for a new password.
+ * @param onSubmit its ApiError is shown; a fault of the password is shown next to the field
+ */
 export function NewPasswordForm({
   email,
   action,
   children,
   onSubmit,
 }: {
-  /** Address for the password manager of the browser. */
+  /** Email address for the browser's password manager. */
   email?: string;
   action: string;
-  /** Fields before that of the new password. */
+  /** Fields to show before the new password. */
   children?: ComponentChildren;
   onSubmit: (password: string) => Promise<void>;
 }) {

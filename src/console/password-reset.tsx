@@ -4,7 +4,7 @@ import { acceptSession, type SessionReply, session } from './lib/session.ts';
 import { NewPasswordForm } from './new-password-form.tsx';
 import { SignInCard } from './ui/sign-in-card.tsx';
 
-/** Page for a person who follows a link for a new password. */
+/** Page for a person who follows a password reset link. */
 export function PasswordResetPage({ token }: { token: string }) {
   const reset = async (password: string) => {
     try {

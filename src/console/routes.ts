@@ -7,7 +7,7 @@ export interface PageModule {
 
 export type Load = () => Promise<PageModule>;
 
-/** Pages by their address below `/console`; `*` stands for any segment. Each loads when it is first opened. */
+/** Pages by path below `/console`; `*` matches any segment. Each is loaded when first opened. */
 const PAGES: readonly (readonly [pattern: string, load: Load])[] = [
   ['', () => import('./pages/overview/overview.tsx')],
   ['overview', () => import('./pages/overview/overview.tsx')],
@@ -44,7 +44,7 @@ const PAGES: readonly (readonly [pattern: string, load: Load])[] = [
 
 const TABLE = PAGES.map(([pattern, load]) => ({ pattern: pattern.split('/').filter(Boolean), load }));
 
-/** Find the page of an address. `load` is undefined if no page matches. */
+/** Page of an address. `load` is undefined if no page matches. */
 interface FoundPage {
   readonly pattern: string;
   readonly load: Load | undefined;

@@ -10,7 +10,7 @@ interface FormProps {
   readonly onSession: (reply: SessionReply) => void;
 }
 
-/** Ways to sign in: by password and passkey where people have accounts, at the identity provider, or with a key. */
+/** Ways to sign in: by password or passkey if there are accounts, at the identity provider, or with a key. */
 export function SignInForms({ onSession }: FormProps) {
   const methods = useResource('sign-in methods', () =>
     callOnce<{ readonly methods: readonly string[] }>('/v1/sessions/methods'),

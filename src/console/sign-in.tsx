@@ -44,7 +44,7 @@ export function SignIn() {
   );
 }
 
-/** Sign-in over a page whose session has ended. The page below stays as it is. */
+/** Sign-in over a page whose session has ended. The page below stays unchanged. */
 export function SessionDialog() {
   const accept = (reply: SessionReply) => {
     acceptSession(reply);

@@ -9,7 +9,7 @@ import MarkdownIt from 'markdown-it';
 
 const ROOT = path.join(import.meta.dirname, '../..');
 const TOP = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md'];
-/** Page that arranges the pages of docs/ in groups. */
+/** Page that groups the pages of docs/. */
 const INDEX = 'docs/README.md';
 /** Tutorial, how-to guides, reference, explanation, for contributors. */
 const GROUPS = 5;
@@ -85,14 +85,14 @@ function readPage(source: string): SitePage {
   return { source, title, html };
 }
 
-/** Turn a link to a Markdown file into one to its page; links to other files of the project stay as they are. */
+/** Convert a link to a Markdown file to a link to its page. Leave links to other project files unchanged. */
 function toSiteLink(href: string): string {
   if (/^[a-z][a-z0-9+.-]*:|^#/i.test(href)) return href;
   const [file = '', anchor] = href.split('#');
   return toHtmlPath(file) + (anchor === undefined ? '' : `#${anchor}`);
 }
 
-/** Read the groups of pages and their order from the index of the docs: tutorial, guides, reference, explanation. */
+/** Read the page groups and their order from the docs index: tutorial, guides, reference, explanation. */
 function readIndex(): (readonly [string, (source: string) => boolean])[] {
   const [, ...sections] = readFileSync(path.join(ROOT, INDEX), 'utf8').split(/^## /m);
   return sections.slice(0, GROUPS).map((section) => {
@@ -102,7 +102,7 @@ function readIndex(): (readonly [string, (source: string) => boolean])[] {
   });
 }
 
-/** Make the anchor of a heading as GitHub does, so that links hold in both places. */
+/** Create a heading's anchor as GitHub does, so that links work in both places. */
 function slugOf(heading: string, slugs: Map<string, number>): string {
   const slug = heading
     .toLowerCase()

@@ -1,4 +1,4 @@
-/** Types of the API, inferred from the schemas of the routes. The pages contain no code of the service. */
+/** API types, inferred from the route schemas. The pages contain no service code. */
 export type { Scope } from '../access/caller.ts';
 export type { CallerDescription } from '../access/describe-caller.ts';
 export type { Group, GroupWithMembers } from '../access/groups/schema.ts';

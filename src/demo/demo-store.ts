@@ -1,6 +1,6 @@
 import type { Sql } from '../platform/postgres.ts';
 
-/** Count the documents of a bucket that have none of these paths. */
+/** Count a bucket's documents other than those with these paths. */
 export async function countOtherDocuments(
   sql: Sql,
   orgId: string,
@@ -14,7 +14,7 @@ export async function countOtherDocuments(
   return row.n;
 }
 
-/** Return which of these paths a document of the bucket has. */
+/** Return those of the paths that a document of the bucket has. */
 export async function selectPaths(
   sql: Sql,
   orgId: string,

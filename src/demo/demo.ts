@@ -22,7 +22,7 @@ export const DEMO_QUESTIONS: readonly DemoQuestion[] = [
   { question: '보증 기간은 얼마인가요', answeredBy: 'korean/warranty.md' },
 ];
 
-/** List the paths of the sample documents, relative to `DEMO_FOLDER`, with `/` between their parts. */
+/** List the paths of the sample documents, relative to `DEMO_FOLDER` and separated by `/`. */
 export async function listDemoPaths(): Promise<string[]> {
   const entries = await readdir(DEMO_FOLDER, { recursive: true, withFileTypes: true });
   const files = entries.filter((entry) => entry.isFile()).map((entry) => path.join(entry.parentPath, entry.name));

@@ -10,7 +10,7 @@ import type { Sql } from '../platform/postgres.ts';
 import { DEMO_BUCKET, DEMO_FOLDER, listDemoPaths } from './demo.ts';
 import { countOtherDocuments, selectPaths } from './demo-store.ts';
 
-/** Create the bucket of the sample documents if there is none. @returns its id */
+/** Create the bucket of the sample documents unless it exists. @returns its id */
 export async function ensureDemoBucket(sql: Sql, by: Caller): Promise<string> {
   try {
     return (await createBucket(sql, by, { name: DEMO_BUCKET, policy: BucketPolicy.parse({}) })).id;
@@ -21,7 +21,7 @@ export async function ensureDemoBucket(sql: Sql, by: Caller): Promise<string> {
 }
 
 /**
- * Upload the sample documents that the bucket does not have yet. Jobs make them searchable afterwards.
+ * Upload the sample documents that the bucket lacks. Jobs make them searchable afterwards.
  *
  * @throws AppError `scope_missing` (403) without `documents:write`, and those of `uploadDocument`
  */
@@ -42,7 +42,7 @@ export async function loadDemo(context: UploadContext, by: Caller): Promise<{ bu
 }
 
 /**
- * Delete the bucket of the sample documents, by the rules of `deleteBucket`.
+ * Delete the bucket of the sample documents, under the rules of `deleteBucket`.
  *
  * @throws AppError `demo_bucket_in_use` (409) if it has other documents, and those of `deleteBucket`
  */

@@ -16,7 +16,7 @@ interface BackendsContext {
   readonly providers: ReadonlyMap<string, Provider>;
   readonly projections: Projections;
   readonly alias: AliasSettings | null;
-  /** Built-in model that serves the alias if the settings and vendors name none. */
+  /** Built-in model that serves the alias if neither the settings nor the vendors name one. */
   readonly builtIn: 'semantic' | 'lexical';
 }
 
@@ -25,7 +25,7 @@ export class Backends {
   readonly catalog: Catalog;
   readonly #providers: ReadonlyMap<string, Provider>;
   readonly #projections: Projections;
-  /** Backends of the settings, or of the vendors; null if the built-in model serves the alias. */
+  /** Backends named by the settings or the vendors; null if the built-in model serves the alias. */
   readonly #chosen: AliasSettings | null;
   readonly #builtIn: 'semantic' | 'lexical';
   /** True if the operator named the backends of the alias. */
@@ -41,7 +41,7 @@ export class Backends {
     this.#chosen = context.alias ?? this.#vendorAlias();
   }
 
-  /** Backends of the alias. Without the semantic built-in model, the lexical one serves in its place. */
+  /** Backends of the alias. Without the semantic built-in model, the lexical one takes its place. */
   get #alias(): AliasSettings {
     if (this.#chosen !== null) return this.#chosen;
     const isSemantic = this.#builtIn === 'semantic' && this.catalog.get(SEMANTIC_ID)?.local?.isInstalled === true;
@@ -49,7 +49,7 @@ export class Backends {
   }
 
   /**
-   * Check the backends of the alias once the catalog has the models of added vendors.
+   * Check the backends of the alias after the models of added vendors are in the catalog.
    *
    * @throws AppError `config_invalid` if the alias names a model that is not in the catalog
    */
@@ -70,14 +70,14 @@ export class Backends {
     });
   }
 
-  /** Return true if a provider of the model refuses calls after repeated failures. */
+  /** Return true if a provider of the model currently refuses calls after repeated failures. */
   isBlocked(model: Model): boolean {
     const ids = model.kind === 'alias' ? Object.values(this.#alias) : [model.id];
     return ids.some((id) => this.#providers.get(this.catalog.find(id).vendor)?.isBlocked?.() === true);
   }
 
   /**
-   * Refuse a model without a provider, or an alias with a backend without a provider.
+   * Require a provider for the model, or for every backend of the alias.
    *
    * @throws AppError `provider_unavailable` (502)
    */
@@ -110,32 +110,32 @@ export class Backends {
     return spaces.size <= 1;
   }
 
-  /** Return true if a model, or every backend of the alias, gives vectors of a latent space. */
+  /** Return true if a model, or every backend of the alias, produces vectors of this latent space. */
   gives(model: Model, space: string): boolean {
     if (model.kind !== 'alias') return mapInto(this.#projections, model, space) !== undefined;
     return Object.values(this.#alias).every((id) => this.gives(this.catalog.find(id), space));
   }
 
-  /** Return true if the model, or every backend of the alias, gives vectors of the canonical space. */
+  /** Return true if the model, or every backend of the alias, produces vectors of the canonical space. */
   isCalibrated(model: Model): boolean {
     const ids = model.kind === 'alias' ? Object.values(this.#alias) : [model.id];
     return ids.every((id) => this.#projections.mapOf(this.catalog.find(id)) !== null);
   }
 
   /**
-   * True if the alias has several backends whose vectors are not comparable. Unless the operator named them, one of
-   * them then embeds every language.
+   * True if the alias has several backends whose vectors aren't comparable. Unless the operator named them, one backend
+   * then embeds every language.
    */
   get isAliasUncalibrated(): boolean {
     return new Set(Object.values(this.#alias)).size > 1 && !this.areComparable([ALIAS_ID]);
   }
 
-  /** True if the alias has several backends of one space, so that the language selects one. */
+  /** True if the alias has several backends in one latent space, so that the language selects one. */
   get isAliasMixed(): boolean {
     return new Set(Object.values(this.#alias)).size > 1 && this.areComparable([ALIAS_ID]);
   }
 
-  /** True if neither the settings nor a vendor serve the alias. */
+  /** True if neither the settings nor a vendor serves the alias. */
   get isAliasBuiltIn(): boolean {
     return this.#chosen === null;
   }
@@ -144,20 +144,20 @@ export class Backends {
     return [...new Set(Object.values(this.#alias))].map((id) => this.catalog.find(id));
   }
 
-  /** Return the first semantic model of each configured vendor, preferably one that the operator named. */
+  /** Return the first semantic model of each configured vendor, or one that the operator named. */
   modelOfEachVendor(): readonly Model[] {
     const models = this.catalog.list().filter((model) => model.kind === 'semantic' && this.isAvailable(model));
     const byVendor = Map.groupBy(models, ({ vendor }) => vendor);
     return [...byVendor.values()].map((own) => own.find(({ id }) => this.catalog.isNamed(id)) ?? (own[0] as Model));
   }
 
-  /** True for the built-in model as long as no other model matches meanings, so that there is nothing to compare. */
+  /** Return true for the built-in model if there is no other semantic model whose vectors could be compared. */
   needsNoMap({ id }: Model): boolean {
     if (id !== SEMANTIC_ID) return false;
     return !this.catalog.list().some((each) => each.kind === 'semantic' && each.id !== id && this.isAvailable(each));
   }
 
-  /** Remember the use of a model without a map, so that it gets calibrated. */
+  /** Record the use of a model without a map, so that it gets calibrated. */
   noteUncalibratedUse(model: Model): void {
     if (model.kind === 'semantic' && !this.needsNoMap(model)) this.#uncalibratedUses.add(model);
   }
@@ -170,8 +170,8 @@ export class Backends {
   }
 
   /**
-   * Return the models that embed for an index in place of `model`. The alias stays itself if its backends are
-   * comparable. Otherwise its default backend embeds everything.
+   * Return the models that embed for an index in place of `model`. If the backends of the alias are comparable, return
+   * the alias itself. Otherwise its default backend embeds everything.
    */
   indexModelsOf(model: Model): { embedder: Model; models: readonly Model[] } {
     if (model.kind !== 'alias') return { embedder: model, models: [model] };
@@ -185,8 +185,8 @@ export class Backends {
   /**
    * Choose the backend of each text.
    *
-   * @param asOne use one backend for all texts, that of the most characters. Vectors of other calls must be comparable,
-   *   too, so the language decides only if all backends share a space
+   * @param asOne use one backend for all texts, by majority of characters. Since vectors of other calls must be
+   *   comparable, too, the language decides only if all backends share a space
    */
   async choose(model: Model, texts: readonly string[], asOne: boolean): Promise<readonly BackendGroup[]> {
     const all = (modelId: string) => [{ modelId, indexes: texts.map((_, index) => index) }];
@@ -199,9 +199,10 @@ export class Backends {
     return all(groups.reduce((most, group) => (sizeOf(group) > sizeOf(most) ? group : most)).modelId);
   }
 
-  /** Choose the configured vendors that serve the alias; null if there is none. */
+  /** Choose the configured vendors that serve the alias; null if none can. */
   #vendorAlias(): AliasSettings | null {
-    // The alias uses an installed model only if the settings name it, so that installing a model moves no vectors.
+    // The alias uses an installed model only if the settings name it, so that installing a model doesn't change
+    // vectors.
     const isServed = (id: string) => {
       const { vendor, local } = this.catalog.find(id);
       return local === null && this.#providers.has(vendor);

@@ -14,9 +14,9 @@ export interface BackendGroup {
 }
 
 /**
- * Choose the backend of each text by the text alone: the model of its language, else the default. If the vectors of the
- * backends are not comparable, one backend embeds the whole batch: that of all texts whose language is known, if it is
- * the same for all, else the default.
+ * Choose the backend of each text by the text alone: the model of its language, else the default. If the backends'
+ * vectors aren't comparable, one backend embeds the whole batch: the common backend of all texts with a known language
+ * if there is one, else the default.
  *
  * @param areComparable returns true if the vectors of these models (at least two) share one latent space
  * @returns groups in order of first appearance, with every position exactly once; a promise only while the detector is
@@ -35,7 +35,7 @@ export function chooseBackends(
 }
 
 /**
- * Return true if choosing between backends needs the words of a text, as for English and French. The script alone
+ * Return true if choosing a backend requires the words of a text, as for English and French. The script alone
  * identifies Korean, Japanese and Chinese, at no cost in memory.
  */
 export function needsLanguageDetector(alias: AliasSettings): boolean {

@@ -11,7 +11,7 @@ export interface ImageContext {
   readonly embedder: Embedder;
   readonly meter: Meter;
   readonly reader: ImageReader;
-  /** Time limit of a request, for reading and embedding together. */
+  /** Time limit of a request, including reading and embedding. */
   readonly deadlineMs: number;
 }
 
@@ -27,7 +27,7 @@ export interface EmbedImagesRequest {
  * Embed images by the text in them. An image without text gets the vector of a fixed placeholder and the warning
  * `no-text-in-image`.
  *
- * @throws AppError `quota_exceeded` (402) before anything is read, and errors of `ImageReader` and `Embedder`
+ * @throws AppError `quota_exceeded` (402) before reading anything, and errors of `ImageReader` and `Embedder`
  */
 export async function embedImages(context: ImageContext, request: EmbedImagesRequest): Promise<EmbeddedTexts> {
   const { images, model, dimensions, account } = request;

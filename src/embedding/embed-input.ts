@@ -9,7 +9,7 @@ export function textsOf(input: Input): readonly string[] {
 }
 
 /**
- * Embed an input, which is one text or a list of texts. Errors call a text of a list `input[3]`, and a single text
+ * Embed an input: one text or a list of texts. Errors refer to a list item as `input[3]`, and to a single text as
  * `input`.
  *
  * @throws AppError of `Embedder.embed`

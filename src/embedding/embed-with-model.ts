@@ -13,7 +13,7 @@ import type { Projector } from './projector.ts';
 
 export interface ModelCall {
   readonly model: Model;
-  /** Model that the caller named: `model`, or an alias with a limit of its own. */
+  /** Model that the caller named: `model`, or an alias with its own limit. */
   readonly asked: Model;
   readonly texts: readonly string[];
   /** Position of each text in the request, for errors. */
@@ -21,11 +21,11 @@ export interface ModelCall {
   readonly taskType: TaskType | null;
   /** Length of the requested vectors. */
   readonly dimensions: number;
-  /** Latent space of the vectors. Null: the canonical space if the model has a map, else its native space. */
+  /** Latent space of the vectors. Null for the canonical space if the model has a map, else its native space. */
   readonly space: string | null;
   /** Keep the vectors out of the caches. */
   readonly isBulk: boolean;
-  /** Tokens of each text with its prefix, as the model counts them, or null if unknown. */
+  /** Token count of each text with its prefix, by the model's tokenizer; null if unknown. */
   readonly tokens: readonly number[] | null;
   /** Use the tokens that the vendor reports, and count the texts only if it reports none. */
   readonly takesVendorTokens: boolean;
@@ -106,7 +106,7 @@ export async function embedWithModel(context: ModelContext, call: ModelCall): Pr
     native: call.keepNative ? native.vectors : null,
     tokens,
     textTokens: native.tokens,
-    // Use the space of the map that projected, because another map may be active by now.
+    // Use the space of the map that was applied, because another map may be active by now.
     space: map?.space ?? nativeSpaceOf(model),
     effectiveDimensions: Math.min(dimensions, map?.rank ?? model.nativeDimension),
     projection: map

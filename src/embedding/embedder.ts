@@ -33,11 +33,11 @@ export interface EmbedRequest {
   readonly dimensions?: number | null | undefined;
   readonly taskType?: TaskType | null | undefined;
   readonly orgId: string;
-  /** Account to charge. Null for the operator's test, or if the caller meters (a bulk job reserves at submit). */
+  /** Account to charge. Null for the operator's test, or if the caller meters (a bulk job reserves on submission). */
   readonly charge: Charge | null;
   /**
-   * Stored vectors that the new ones must be comparable with. All new ones are then of one model and of any dimension.
-   * Null: none are stored yet, so the routing decides. Undefined: no comparison is needed.
+   * Stored vectors that the new ones must be comparable with. All new ones then come from one model and may have any
+   * dimension. Null: none are stored yet, so the routing decides. Undefined: no comparison is needed.
    */
   readonly comparableWith?: VectorOrigin | null | undefined;
   /** Also return the model's native vectors, if all are of one model. */
@@ -47,15 +47,16 @@ export interface EmbedRequest {
   /** Keep the vectors out of the caches, because a job would evict texts that requests repeat. */
   readonly isBulk?: boolean;
   /**
-   * True if a job waits for the vectors and no client does. A slow model then has the time of a job, not of a request.
+   * True if a job waits for the vectors, not a client. A slow model then gets the time limit of a job, not of a
+   * request.
    */
   readonly isForJob?: boolean;
   /**
-   * Meter the tokens that the vendor reports. By default they are counted if the vocabulary is known. This is for the
-   * service's own work, since counting takes longer than the rest of the work on a text.
+   * Meter the tokens that the vendor reports. By default, count them ourselves if the vocabulary is known. This is for
+   * the service's internal work, because counting takes longer than the rest of the work on a text.
    */
   readonly takesVendorTokens?: boolean;
-  /** Token counts of the texts, if known. Texts that another model embeds are counted again. */
+  /** Token counts of the texts, if known. If another model embeds a text, it is counted again. */
   readonly counted?: CountedTokens | null;
   /** Use no fallback for the requested model. */
   readonly exactly?: boolean;
@@ -82,11 +83,11 @@ export interface EmbeddedTexts {
   readonly effectiveDimensions: number;
   /** `canon-v1; map=3; score=0.97`, or `uncalibrated`. */
   readonly projection: string;
-  /** Version of the map that projected the vectors, or null if there was none or several. */
+  /** Version of the map applied; null if none or several. */
   readonly mapVersion: number | null;
-  /** Vectors before projection on request, or null for a lexical model. */
+  /** Vectors before projection, if requested; null for a lexical model. */
   readonly native: NativeTexts | null;
-  /** Origin that makes later vectors comparable with these. */
+  /** Origin to pass for later vectors that must be comparable with these. */
   readonly origin: VectorOrigin;
   /** Codes for the header `X-Service-Warning`. */
   readonly warnings: readonly string[];
@@ -112,13 +113,13 @@ export interface Embedder {
   embed(request: EmbedRequest): Promise<EmbeddedTexts>;
   isAvailable(model: Model): boolean;
   /**
-   * Refuse early a request that no model can serve, or whose key may not use the model.
+   * Refuse a request early if no model can serve it, or if its key may not use the model.
    *
    * @throws AppError `unknown_model` (400), `model_not_allowed` (403), `provider_unavailable` (502)
    */
   requireModel(account: Account, model: string | undefined): Promise<void>;
   /**
-   * Find the model that finishes a bulk job whose model stays unavailable, or null if the routing names none.
+   * Find the fallback model to finish a bulk job whose model stays unavailable; null if the routing names none.
    *
    * @param request the requested model, and the requested dimension if there is one
    */
@@ -150,8 +151,8 @@ export interface EmbedderContext extends ModelContext {
 /** Share of the deadline for the primary model if it has a fallback. */
 const PRIMARY_SHARE = 0.5;
 /**
- * Time limit of the texts that a job sends at once. Calls to vendors have their own limit, so this one is for a model
- * on this host that hangs: at 1 text a second, it computes 1,024 texts of concurrent calls in 17 minutes.
+ * Time limit of the texts that a job sends at once. Calls to vendors have their own limit, so this one is for a hanging
+ * model on this host. At 1 text per second, such a model computes 1,024 texts of concurrent calls in 17 minutes.
  */
 const JOB_DEADLINE_MS = 30 * 60_000;
 
@@ -207,7 +208,7 @@ export function openEmbedder(context: EmbedderContext): Embedder {
   };
 }
 
-/** Embed vectors as an index stores them, `INDEX_DIMENSIONS` wide. `comparableWith` null: the index is empty. */
+/** Embed texts as an index stores them, `INDEX_DIMENSIONS` wide. `comparableWith` is null for an empty index. */
 export function embedForIndex(
   embedder: Embedder,
   request: Omit<EmbedRequest, 'dimensions'> & { readonly comparableWith: VectorOrigin | null },
@@ -239,7 +240,7 @@ async function embedInStages(
       return await embedAll(context, request, model, stage?.signal ?? deadline.signal);
     } catch (error) {
       if (!(error instanceof AppError) || request.signal?.aborted || stages.length === 1) throw error;
-      // The caller caused a refusal by the requested model, but not one by the fallback alone.
+      // The caller is responsible for a refusal by the requested model, but not for one by the fallback alone.
       if (index === 0 && !isUnavailable(error)) throw error;
       failures.push(error);
     } finally {

@@ -8,7 +8,7 @@ import { protocolOf } from './providers/protocols/protocol-of.ts';
 
 const BODY_BYTES_MAX = 4 * 1024 * 1024;
 const FLOAT_BYTES = 4;
-/** Depth to which an answer is searched for a vector. */
+/** Maximum depth to search a response for a vector. */
 const DEPTH_MAX = 6;
 
 /**
@@ -58,7 +58,7 @@ export async function findDimensions(
   }
 }
 
-/** Return the length of the first vector in an answer: a list of numbers, or base64 of float32 as `embedding`. */
+/** Return the length of the first vector in a response: a list of numbers, or base64 of float32 in `embedding`. */
 function lengthOfVector(node: unknown, depth: number): number | null {
   if (typeof node !== 'object' || node === null || depth > DEPTH_MAX) return null;
   if (Array.isArray(node) && node.length > 1 && node.every((value) => typeof value === 'number')) return node.length;

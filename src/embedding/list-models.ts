@@ -44,7 +44,7 @@ function calibrationOf(projections: Projections, model: Model): Calibration {
   return { status: 'served', space, map_version: null, score: null };
 }
 
-/** Combine the states of the backends of an alias, which is calibrated once all of them are. */
+/** Combine the states of an alias's backends. The alias is calibrated once all of them are. */
 function statusOf(own: readonly Calibration[]): Calibration['status'] {
   const found = new Set(own.map(({ status }) => status));
   if (found.size === 1) return own[0]?.status ?? null;

@@ -7,7 +7,7 @@ import type { Routing } from './routing-store.ts';
 
 /** Origin of vectors to compare others with: those of an index, or of the first part of a job. */
 export interface VectorOrigin {
-  /** Model that embedded them. It is the alias if its comparable backends did. */
+  /** Model that embedded them; the alias if its comparable backends did. */
   readonly model: string;
   /** Revision of the model, or null for several models or an unrecorded revision. */
   readonly revision: string | null;
@@ -21,8 +21,8 @@ export interface ModelRequest {
   /** Output dimension. If absent, the model's default. */
   readonly dimensions?: number | null | undefined;
   /**
-   * Stored vectors that the new ones must be comparable with. All new ones are then of one model and of any dimension.
-   * Null: none are stored yet. Undefined: no comparison is needed.
+   * Stored vectors that the new ones must be comparable with. All new ones then come from one model and may have any
+   * dimension. Null: none are stored yet. Undefined: no comparison is needed.
    */
   readonly comparableWith?: VectorOrigin | null | undefined;
   /** Use no fallback, despite the routing. */
@@ -37,10 +37,10 @@ export interface ModelChoice {
 }
 
 /**
- * Choose by the request, by the stored vectors, or by the routing. Any model with vectors in the space of the stored
- * ones may embed. The model that embedded them comes first.
+ * Choose models by the request, the stored vectors or the routing. For stored vectors, any model that produces vectors
+ * of their space qualifies. The model that embedded them comes first.
  *
- * @throws AppError `unknown_model` (400), `not_comparable` (409) if no model gives vectors of the space
+ * @throws AppError `unknown_model` (400), `not_comparable` (409) if no model produces vectors of the space
  */
 export function chooseModels(backends: Backends, routing: Routing, request: ModelRequest): ModelChoice {
   const { comparableWith } = request;
@@ -67,7 +67,7 @@ function canStandIn(
   return backends.gives(backends.catalog.find(fallback), comparableWith.space);
 }
 
-/** Models that one search or upload tries. Each takes a part of its time. */
+/** Maximum number of models that one search or upload tries. They share its time limit. */
 const INDEX_STAGES_MAX = 2;
 
 function chooseForIndex(backends: Backends, { primary, fallback }: Routing, origin: VectorOrigin): ModelChoice {
@@ -77,7 +77,7 @@ function chooseForIndex(backends: Backends, { primary, fallback }: Routing, orig
     const model = id === null ? null : backends.catalog.get(id);
     if (!model || !backends.gives(model, origin.space)) continue;
     asked ??= model;
-    // An alias with one backend is no further model to try.
+    // An alias with a single backend isn't another model to try.
     if (backends.isAvailable(model)) stages.add(backends.indexModelsOf(model).embedder);
     if (stages.size === INDEX_STAGES_MAX) break;
   }
@@ -86,7 +86,7 @@ function chooseForIndex(backends: Backends, { primary, fallback }: Routing, orig
 }
 
 /**
- * Choose the model that embeds documents of an index: an alias only if its backends share a space.
+ * Choose the model that embeds documents of an index. An alias qualifies only if its backends share a space.
  *
  * @param origin vectors of the index; null if it has none
  * @throws AppError `not_comparable` (409)
@@ -96,7 +96,7 @@ export function chooseIndexModel(backends: Backends, routing: Routing, origin: V
   return backends.indexModelsOf(stages.find((stage) => backends.isAvailable(stage)) ?? asked).embedder;
 }
 
-/** Return true if a model, or a backend of the alias, runs on this host. It then takes longer than a vendor's. */
+/** Return true if a model, or a backend of the alias, runs on this host and is thus slower than a vendor's. */
 export function runsOnHost(backends: Backends, model: Model): boolean {
   return backends.indexModelsOf(model).models.some(({ local }) => local !== null);
 }
@@ -109,10 +109,10 @@ function notComparable({ model, space }: VectorOrigin): AppError {
   });
 }
 
-/** Length of the vectors that a model gives for a request. */
+/** Length of the vectors that a model returns for a request. */
 export interface OutputDimensions {
   readonly dimensions: number;
-  /** True if the request asked for dimensions that a fixed-dimension model cannot give. */
+  /** True if the request asked for dimensions that a fixed-dimension model can't produce. */
   readonly isDimensionIgnored: boolean;
 }
 
@@ -127,7 +127,7 @@ export function dimensionsOf(
 }
 
 /**
- * Refuse early a request that no model can serve.
+ * Refuse a request early if no model can serve it.
  *
  * @throws AppError `provider_unavailable` (502) if neither the model nor its fallback has a provider
  */
@@ -140,18 +140,18 @@ export function requireAvailable(backends: Backends, stages: readonly Model[]): 
 export interface JobModels extends OutputDimensions {
   /** Requested model, or the primary model of the organization. */
   readonly asked: Model;
-  /** Model that embeds every chunk. It is the alias itself if its backends are comparable. */
+  /** Model that embeds every chunk; the alias itself if its backends are comparable. */
   readonly backend: Model;
-  /** Models that certainly receive texts, to check the length of texts; at least one. */
+  /** Models that certainly receive texts, for checking text lengths; at least one. */
   readonly checkedBy: readonly [Model, ...Model[]];
 }
 
 /**
  * Choose models so that all vectors of a job are comparable, whatever the language of a chunk. If the backends of the
- * alias share one latent space, each chunk goes to the backend of most of its text. Otherwise one backend embeds the
+ * alias share one latent space, each chunk goes to the backend for most of its text. Otherwise one backend embeds the
  * whole job: the one that a single request with `sample` (texts from all parts of the job) would get. A comparable
- * fallback may replace it for single chunks, as for an index. If the primary model has no provider, or its
- * circuit breaker is open, its fallback embeds the whole job.
+ * fallback may replace it for individual chunks, as for an index. If the primary model has no provider, or its circuit
+ * breaker is open, its fallback embeds the whole job.
  *
  * @throws AppError `unknown_model` (400), `provider_unavailable` (502) if no model can embed it
  */
@@ -180,10 +180,10 @@ export function fallbackOf(backends: Backends, routing: Routing, modelId: string
   return fallback && backends.isAvailable(fallback) ? fallback : null;
 }
 
-/** Error codes after which the fallback is tried. A refused input is none of them. */
+/** Error codes after which to try the fallback. They don't include refused input. */
 const UNAVAILABLE = new Set(['provider_unavailable', 'projection_unusable']);
 
-/** Return true if a model cannot be used now, so that another may succeed. */
+/** Return true if a model is currently unusable, so that another may succeed. */
 export function isUnavailable(error: unknown): boolean {
   return error instanceof AppError && UNAVAILABLE.has(error.code);
 }

@@ -1,17 +1,17 @@
 import { AppError } from '../platform/errors.ts';
 
-/** Field in errors of the embedder: `input`, or one text of it, `input[3]`. */
+/** Field in embedder errors: `input`, or one of its texts, `input[3]`. */
 const INPUT = /^input(?=$|\[)/;
 
 /**
  * Rewrite an embedder error about a text so that it names the request's field instead of `input`.
  *
- * @param describe name of a place in the message; by default the place itself
+ * @param describe returns the message's name for a path; by default the path itself
  */
 export function nameField(error: unknown, field: string, describe = (place: string) => place): unknown {
   if (!(error instanceof AppError) || error.param === null || !INPUT.test(error.param)) return error;
   const param = error.param.replace(INPUT, field);
-  // The message names one text by its place, or all texts by a word of its sentence.
+  // The message names one text by its path, or all texts in its prose.
   const message = param === field ? error.message : error.message.replaceAll(error.param, describe(param));
   return renamed(error, param, message);
 }

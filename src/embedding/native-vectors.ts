@@ -24,14 +24,14 @@ export interface NativeRequest {
   readonly isBulk?: boolean;
   /** Use the tokens that the vendor reports, and count the texts only if it reports none. */
   readonly takesVendorTokens?: boolean;
-  /** Count the tokens of each text. Called only before a call to the provider. */
+  /** Count the tokens of each text. It is called only before a call to the provider. */
   readonly count: (texts: readonly string[]) => readonly number[] | Promise<readonly number[]>;
 }
 
 export interface NativeReply {
   /** Float32Array [n x model.nativeDimension], row-major, in the order of the texts. The caller owns it. */
   readonly vectors: Float32Array;
-  /** Tokens of each text, cached or not. */
+  /** Token count of each text, cached or not. */
   readonly tokens: readonly number[];
   /** Texts that this request did not send to the provider: cached, in progress for another request, or repeated. */
   readonly hits: number;
@@ -51,7 +51,7 @@ export interface NativeVectorsStats {
 export interface NativeVectors {
   /**
    * @throws AppError as the provider does; `shutting_down` (503) once closed; the signal's reason once it is aborted.
-   *   Other requests that wait for the same texts are not affected
+   *   Other requests that wait for the same texts aren't affected
    */
   embed(request: NativeRequest): Promise<NativeReply>;
   stats(): NativeVectorsStats;
@@ -59,7 +59,7 @@ export interface NativeVectors {
   close(): Promise<void>;
 }
 
-/** Replies with more numbers are looked up, and assembled, after a yield to the event loop. */
+/** Maximum numbers in a reply that is looked up and assembled without yielding to the event loop. */
 const INLINE_FLOATS_MAX = 10_000;
 
 /**

@@ -32,10 +32,10 @@ export interface Embedding {
   readonly embedder: Embedder;
   readonly backends: Backends;
   readonly routing: RoutingTable;
-  /** Vendors that operators added while the service runs. */
+  /** Vendors that operators added at run time. */
   readonly vendors: Vendors;
   /**
-   * Load tokenizers and the language detector before listening, so that the first requests need not wait.
+   * Load tokenizers and the language detector before listening, so that the first requests don't wait for them.
    *
    * @throws AppError `config_invalid`
    */
@@ -61,7 +61,7 @@ export interface EmbeddingContext {
 }
 
 /**
- * Open everything that embeds the texts of a request, by the operator's configuration.
+ * Open everything needed to embed texts, as configured by the operator.
  *
  * @throws AppError `config_invalid` if models, alias and providers do not match
  */
@@ -75,14 +75,14 @@ export async function openEmbedding(context: EmbeddingContext): Promise<Embeddin
   const upstreamMetrics = openUpstreamMetrics(metrics.registry);
   const local = openLocalProvider(threads, context.localModels);
   const open = async (name: string, settings: ProviderSettings) => {
-    const { openProvider } = await import('./providers/open-provider.ts'); // the client of vendors takes a while to load
+    const { openProvider } = await import('./providers/open-provider.ts'); // the vendor client takes a while to load
     return openProvider({ name, settings, threads, logger, metrics: upstreamMetrics });
   };
   const providers = new Map<string, Provider>([['local', local]]);
   for (const [name, settings] of Object.entries(config.providers)) providers.set(name, await open(name, settings));
   const { builtIn } = context.localModels;
   const backends = new Backends({ catalog, providers, projections, alias: config.alias, builtIn });
-  // The alias keeps its models when a vendor is added, so that no vectors change.
+  // Adding a vendor doesn't change the models of the alias, so that no vectors change.
   const aliasModels = Object.values(config.alias ?? {});
   const vendors = await openVendors({
     ...context,
@@ -149,7 +149,7 @@ type CatalogConfig = Pick<Config, 'models' | 'modelNames' | 'providers' | 'reran
 
 /** @throws AppError `config_invalid` */
 export function openCatalog({ models, modelNames, providers, rerank, rerankers }: CatalogConfig): Catalog {
-  // Names of rerankers are not those of models that embed.
+  // Rerankers aren't embedding models.
   const reranking = new Set([rerank, ...rerankers].map((each) => each?.id));
   return new Catalog(
     models,
@@ -160,7 +160,7 @@ export function openCatalog({ models, modelNames, providers, rerank, rerankers }
 }
 
 /**
- * List the models of the alias from the settings alone; none if the built-in model serves it.
+ * List the models of the alias from the settings alone; empty if the built-in model serves it.
  *
  * @throws AppError `config_invalid`
  */
@@ -178,7 +178,7 @@ export function aliasBackendsOf(config: CatalogConfig & Pick<Config, 'alias'>): 
 /**
  * Check that models, alias and providers match, without opening anything.
  *
- * @returns notes on what the settings alone do not tell: models of vendors that only the console may have added
+ * @returns notes on what the settings alone can't show: models of vendors that may have been added in the console
  * @throws AppError `config_invalid`
  */
 export function checkEmbeddingSettings(config: CatalogConfig & Pick<Config, 'alias'>): string[] {
@@ -197,7 +197,7 @@ export function checkEmbeddingSettings(config: CatalogConfig & Pick<Config, 'ali
   );
 }
 
-/** Return the vendor of a model: that of the catalog, or else the first part of its id. */
+/** Return a model's vendor from the catalog, or else the first part of its id. */
 function vendorOf(catalog: Catalog, id: string): string {
   return catalog.get(id)?.vendor ?? id.split('/', 1)[0] ?? id;
 }

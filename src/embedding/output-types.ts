@@ -2,20 +2,20 @@ import { z } from 'zod';
 import { yieldToEventLoop } from '../platform/event-loop.ts';
 import { notFinite } from '../printing/float-printer.ts';
 
-/** Names of the number formats of vectors, as in the APIs of Voyage and Cohere. */
+/** Number formats of vectors, named as in the APIs of Voyage and Cohere. */
 export const OutputType = z.enum(['float', 'int8', 'uint8', 'binary', 'ubinary']);
 export type OutputType = z.output<typeof OutputType>;
 
 /**
- * Steps of an integer for 1.0. Values beyond ±0.635 are clipped. The scale is the same for every vector, so that dot
- * products, cosines and distances stay comparable. Recall is lower with 127 (no clipping, coarser steps) and with 254.
+ * Integer value of 1.0. Values beyond ±0.635 are clipped. The scale is the same for every vector, so that dot products,
+ * cosines and distances stay comparable. Recall is lower with 127 (no clipping, coarser steps) and with 254.
  */
 const STEPS = 200;
 const STEP_MAX = 127;
 /** Added to a signed byte to make an unsigned one. */
 const BYTE_OFFSET = 128;
 const BITS = 8;
-/** Floats to convert without yielding to the event loop, which takes about 1 ms. */
+/** Floats to convert between yields to the event loop: about 1 ms of work. */
 const FLOATS_PER_SLICE = 40_000;
 
 /** Vectors in an output type, row-major. */
@@ -79,9 +79,9 @@ function writeSigns(vector: Float32Array, target: Int8Array | Uint8Array): void 
 }
 
 /**
- * Spread the variance of a vector evenly over its axes. Canonical axes are ordered by variance, so that their signs
- * alone say little. The rotation is two rounds of random signs and a Walsh-Hadamard transform (Ailon and Chazelle, "The
- * fast Johnson-Lindenstrauss transform", 2009). It never changes, since clients store the bits.
+ * Spread the variance of a vector evenly over its axes. Canonical axes are ordered by variance, so their signs alone
+ * carry little information. The rotation is two rounds of random signs and a Walsh-Hadamard transform (Ailon and
+ * Chazelle, "The fast Johnson-Lindenstrauss transform", 2009). It never changes, since clients store the bits.
  */
 function rotate(vector: Float32Array): Float64Array {
   const rotated = new Float64Array(2 ** Math.ceil(Math.log2(vector.length)));

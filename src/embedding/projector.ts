@@ -1,7 +1,7 @@
 import { joinArrays } from '../platform/join-arrays.ts';
 import type { ActiveMap } from '../projection/projections.ts';
 
-/** Calls with more rows are projected alone, since they use the matrix efficiently. */
+/** Maximum rows of a call that shares a product. Larger calls use the matrix efficiently by themselves. */
 const GATHERED_ROWS_MAX = 8;
 /** Rows of one product: about 5 ms of one core at 1,536 by 1,536. */
 const BATCH_ROWS_MAX = 48;

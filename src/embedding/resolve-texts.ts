@@ -7,7 +7,7 @@ export interface CallSource {
   /** Find the call in progress that carries a text. */
   readonly find: (key: string) => SharedCall | undefined;
   readonly start: (texts: ReadonlyMap<string, string>) => { call: SharedCall; subscription: Subscription };
-  /** Called once with the numbers of texts that join other calls and of texts that do not. */
+  /** Called once with the number of texts that join other calls and the number that don't. */
   readonly onJoin: (joined: number, own: number) => void;
 }
 
@@ -34,7 +34,7 @@ export class Resolution {
     return this.#sent;
   }
 
-  /** Reply with all texts in order that no other request got, or null. */
+  /** Unshared reply with all texts in order, or null. */
   get wholeReply(): ProviderReply | null {
     return this.#wholeReply;
   }
@@ -53,9 +53,7 @@ export class Resolution {
     }
   }
 
-  /**
-   * Collect vectors. Attempt 0 joins any call, attempt 1 only calls without texts of another request, attempt 2 none.
-   */
+  /** Collect vectors. Attempt 0 joins any call, attempt 1 only calls without other requests' texts, attempt 2 none. */
   async #collect(wanted: ReadonlyMap<string, string>, attempt: number): Promise<void> {
     const own = new Map<string, string>();
     const joined = new Map<SharedCall, Map<string, string>>();
@@ -98,7 +96,7 @@ export class Resolution {
   }
 }
 
-/** Return true if the call carries only these texts, so that a refused text is one of them. */
+/** Return true if the call carries only these texts, so that a refused text must be one of them. */
 function isWithin(call: SharedCall, texts: ReadonlyMap<string, string>): boolean {
   return call.keys.every((key) => texts.has(key));
 }

@@ -1,6 +1,6 @@
 import type { Sql } from '../platform/postgres.ts';
 
-/** Model for requests that name none, and its fallback. */
+/** Default model for requests that name none, and its fallback. */
 export interface Routing {
   readonly primary: string;
   readonly fallback: string | null;

@@ -35,7 +35,7 @@ export const RoutingView = z
   .meta({ id: 'Routing' });
 export type RoutingView = z.output<typeof RoutingView>;
 
-/** Routing of all organizations, read at every request and cached for a second. */
+/** Routing of all organizations, cached for a second. */
 export interface RoutingTable {
   of(orgId: string): Routing | Promise<Routing>;
   view(caller: Caller): Promise<RoutingView>;
@@ -86,7 +86,7 @@ export function openRoutingTable(sql: Sql, backends: Backends): RoutingTable {
   };
 }
 
-/** Drop models that the operator has removed, so that the rest of the routing still works. */
+/** Drop models that no longer exist, so that the rest of the routing still works. */
 function withoutLostModels(routing: Routing, backends: Backends): Routing {
   const { primary, fallback, mode } = routing;
   if (fallback === null) return routing;
@@ -99,7 +99,7 @@ function isKnown(backends: Backends, id: string): boolean {
   return backends.catalog.list().some((model) => model.id === id);
 }
 
-/** @param field field of the request that names the model */
+/** @param field request field that names the model */
 function requireKnown(backends: Backends, id: string, field: 'primary' | 'fallback'): void {
   if (isKnown(backends, id)) return;
   throw invalidRequest(`${field}: unknown model "${id}"; GET /v1/models lists the models`, field, 'unknown_model');

@@ -11,15 +11,15 @@ interface Fault {
 }
 
 /**
- * Find the first fault of a list of texts, or return null. The check is hand-written, so that a fault names its item
- * (`input[3]`) after one pass.
+ * Find the first fault of a list of texts, or return null. The hand-written check names the faulty item (`input[3]`)
+ * after one pass.
  */
 function faultOfTexts(input: unknown, form: string): Fault | null {
   if (input === undefined) return { path: [], message: `is required: ${form}` };
   const items: unknown = typeof input === 'string' ? [input] : input;
   if (!Array.isArray(items)) return { path: [], message: `must be ${form}` };
   if (items.length === 0) return { path: [], message: 'must have at least one text' };
-  // Check this before the number of items, because a text as token ids has many items.
+  // Check this before the number of items, because a text given as token ids has many items.
   const other = items.findIndex((item) => typeof item !== 'string');
   if (other !== -1) return { path: [other], message: 'items must be strings; token ids are not accepted' };
   if (items.length > SYNCHRONOUS_TEXTS_MAX) {

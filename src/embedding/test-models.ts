@@ -9,7 +9,7 @@ export interface ModelTest {
   readonly status: 'ok' | 'failed' | 'not configured';
   readonly latency_ms: number | null;
   readonly dimensions: number | null;
-  /** Euclidean norm of the returned vector, 1 except for rounding. */
+  /** Euclidean norm of the returned vector: 1, up to rounding. */
   readonly norm: number | null;
   readonly tokens: number | null;
   readonly error: string | null;
@@ -60,7 +60,7 @@ async function testModel(
   }
 }
 
-/** Test a reranker of this host. It must score the relevant text highest. */
+/** Test a reranker on this host. It must score the relevant text highest. */
 export async function testReranker(
   localModels: Pick<LocalModels, 'score'>,
   name: string,

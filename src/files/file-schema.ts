@@ -9,7 +9,7 @@ export type Purpose = (typeof PURPOSES)[number];
 
 export const HOUR_SECONDS = 3_600;
 export const MONTH_SECONDS = 30 * 24 * HOUR_SECONDS;
-/** Largest input of a batch, in bytes. */
+/** Maximum size of a batch's input, in bytes. */
 export const BATCH_INPUT_BYTES_MAX = 200 * 1024 * 1024;
 const PAGE_FILES_MAX = 10_000;
 
@@ -19,7 +19,7 @@ export const LifetimeSeconds = z
   .max(MONTH_SECONDS)
   .describe('seconds after the creation: an hour to 30 days');
 
-/** Fields of the multipart upload of a file, beside the part `file`. */
+/** Fields of a file's multipart upload, other than the part `file`. */
 export const FileUpload = z
   .object({
     purpose: z.enum(UPLOAD_PURPOSES),

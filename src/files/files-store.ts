@@ -8,16 +8,16 @@ export interface FileRow {
   readonly fileName: string;
   readonly sizeBytes: number;
   readonly objectKey: string;
-  /** Null for a file of an earlier release. */
+  /** Null for a file from an earlier release. */
   readonly sha256: Buffer | null;
   readonly createdAt: Date;
-  /** Null for a file that is kept until its deletion. */
+  /** Null for a file without expiry. */
   readonly expiresAt: Date | null;
 }
 
 type Row = Record<string, unknown>;
 
-/** @param lifetimeSeconds null to keep the file until its deletion */
+/** @param lifetimeSeconds null for no expiry */
 export async function insertFile(
   sql: Sql,
   file: Omit<FileRow, 'createdAt' | 'expiresAt'> & { readonly lifetimeSeconds: number | null },
@@ -30,14 +30,14 @@ export async function insertFile(
   return toFile(row as Row);
 }
 
-/** Read a file; null if the organization has none of this id, or if it has expired. */
+/** Read a file; null if the organization has no file with this id, or if it has expired. */
 export async function selectFile(sql: Sql, orgId: string, id: string): Promise<FileRow | null> {
   const [row] = await sql`
     SELECT * FROM files WHERE org_id = ${orgId} AND id = ${id} AND ${isCurrent(sql)}`;
   return row ? toFile(row) : null;
 }
 
-/** Read those of these files that the organization has, and keep them from being deleted until the transaction ends. */
+/** Read those of the files that the organization has, and protect them from deletion until the transaction ends. */
 export async function lockFiles(tx: Sql, orgId: string, ids: readonly string[]): Promise<FileRow[]> {
   const rows = await tx`
     SELECT * FROM files WHERE org_id = ${orgId} AND id = ANY(${tx.array([...ids])}::text[]) AND ${isCurrent(tx)}
@@ -45,7 +45,7 @@ export async function lockFiles(tx: Sql, orgId: string, ids: readonly string[]):
   return rows.map(toFile);
 }
 
-/** List one file more than the limit of the query, so that the caller knows whether more follow. */
+/** List one file more than the query's limit, so that the caller can see if more follow. */
 export async function selectFiles(sql: Sql, orgId: string, query: ListFilesQuery): Promise<FileRow[]> {
   const isDown = query.order === 'desc';
   const rows = await sql`
@@ -61,14 +61,14 @@ export async function selectFiles(sql: Sql, orgId: string, query: ListFilesQuery
   return rows.map(toFile);
 }
 
-/** Delete the row of a file, and return the key of its bytes; null if there is no such file. */
+/** Delete the row of a file, and return its object key; null if there is no such file. */
 export async function deleteFileRow(tx: Sql, orgId: string, id: string): Promise<string | null> {
   const [row] = await tx`
     DELETE FROM files WHERE org_id = ${orgId} AND id = ${id} AND ${isCurrent(tx)} RETURNING object_key`;
   return row ? (row['object_key'] as string) : null;
 }
 
-/** Delete rows of expired files of all organizations. Return the keys of their bytes, at most `limit`. */
+/** Delete rows of expired files, across all organizations. Return at most `limit` object keys. */
 export async function deleteExpiredFiles(sql: Sql, limit: number): Promise<string[]> {
   const rows = await sql`
     DELETE FROM files WHERE id IN (SELECT id FROM files WHERE expires_at <= now() ORDER BY expires_at LIMIT ${limit})
@@ -76,7 +76,7 @@ export async function deleteExpiredFiles(sql: Sql, limit: number): Promise<strin
   return rows.map((row) => row['object_key'] as string);
 }
 
-/** Filter keys of bytes to those that a file, a document or an unfinished batch needs. */
+/** Select the object keys that a file, a document or an unfinished batch needs. */
 export async function selectNeededKeys(sql: Sql, keys: readonly string[]): Promise<Set<string>> {
   const wanted = sql.array([...keys]);
   const rows = await sql`

@@ -25,7 +25,7 @@ export interface FileContext {
   readonly logger: Logger;
 }
 
-/** Local file that becomes a stored one. */
+/** Local file to be stored. */
 export interface LocalFile {
   readonly path: string;
   readonly fileName: string;
@@ -35,7 +35,8 @@ export interface LocalFile {
 const NAME_CHARS_MAX = 255;
 
 /**
- * Store an upload. Its bytes are stored before its row, so that a crash leaves an object without a row, which is swept.
+ * Store an upload: first the bytes, then the row. A crash in between leaves an object without a row, which the sweep
+ * deletes.
  * @throws AppError `body_too_large` (413), `invalid_request` (400), `storage_full` (503)
  */
 export async function createFile(
@@ -90,8 +91,8 @@ export async function openFile(
 }
 
 /**
- * Delete a file, and remove it from all vector stores: its documents that the caller may see are deleted. A batch that
- * is not over keeps the bytes of its input until it ends.
+ * Delete a file, and remove it from all vector stores by deleting those of its documents that the caller may see. An
+ * unfinished batch keeps the bytes of its input until it ends.
  * @throws AppError `file_not_found` (404), `scope_missing` (403) for a file with documents
  */
 export async function deleteFile(context: FileContext, caller: Caller, id: string) {
@@ -115,12 +116,12 @@ export async function deleteFile(context: FileContext, caller: Caller, id: strin
   return { id, object: 'file' as const, deleted: true as const };
 }
 
-/** Return the key of the bytes of a file. */
+/** Return the object key of a file. */
 export function fileKey(orgId: string, fileId: string): string {
   return `files/${orgId}/${fileId}`;
 }
 
-/** Delete the bytes that no file, document or unfinished batch needs. What fails here is left to the sweep. */
+/** Delete the objects that no file, document or unfinished batch needs. The sweep retries failures. */
 export async function dropUnneeded({ sql, objects, logger }: FileContext, keys: readonly string[]): Promise<number> {
   const needed = await selectNeededKeys(sql, keys);
   const dropped = keys.filter((key) => !needed.has(key));

@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 export const Order = z.enum(['asc', 'desc']).default('desc');
 
-/** Page of a list in OpenAI's shape. */
+/** Create the schema of a page of a list in OpenAI's shape. */
 export function listPage<T extends z.ZodType>(item: T) {
   return z.object({
     object: z.literal('list'),
@@ -14,8 +14,8 @@ export function listPage<T extends z.ZodType>(item: T) {
 }
 
 /**
- * Make a page of up to `limit` items from one item more than that.
- * @param options.isReversed the items come in the opposite order
+ * Build a page of up to `limit` items from one more item than that.
+ * @param options.isReversed true if the items are in reverse order
  */
 export function pageOf<T extends { readonly id: string }>(
   found: readonly T[],
@@ -33,7 +33,7 @@ export function pageOf<T extends { readonly id: string }>(
   };
 }
 
-/** Return whole seconds since 1970, as OpenAI's API writes times. */
+/** Return whole seconds since 1970, the time format of OpenAI's API. */
 export function unixSeconds(time: Date): number {
   return Math.floor(time.getTime() / 1000);
 }

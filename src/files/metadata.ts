@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 const PAIRS_MAX = 16;
 
-/** Make a text that PostgreSQL can store. */
+/** Create the schema of a text that PostgreSQL can store. */
 export function storableText(charsMax: number) {
   return (
     z

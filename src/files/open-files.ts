@@ -5,7 +5,7 @@ import { sweepExpiredFiles, sweepOrphanedFiles } from './sweep-files.ts';
 const ORPHANS_EVERY_MS = 6 * 3_600_000;
 const ORPHANS_AGE_MS = 24 * 3_600_000;
 
-/** Files in the shape of OpenAI's API, and the removal of old ones. */
+/** Files in the shape of OpenAI's API, and the removal of old files. */
 export interface Files extends FileContext {
   readonly chores: (everyMs: number) => readonly Chore[];
 }

@@ -15,8 +15,8 @@ export async function sweepExpiredFiles(context: FileContext, signal: AbortSigna
 }
 
 /**
- * Remove bytes of files that do not exist: of a process that was killed between two steps, or of a deleted
- * organization. Younger objects are kept, since their row may still be inserted.
+ * Remove objects without a file: those left by a process that was killed between two steps, or by a deleted
+ * organization. Keep young objects, since their row may still be inserted.
  * @returns number of removed files
  */
 export async function sweepOrphanedFiles(

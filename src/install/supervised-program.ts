@@ -7,25 +7,25 @@ export interface Program {
   readonly name: string;
   /** Arguments of `bin/service`. */
   readonly args: readonly string[];
-  /** True if the program gets the listening socket. */
+  /** True if the program receives the listening socket. */
   readonly listens: boolean;
 }
 
-/** State of a program, as the supervisor writes it to its status file. */
+/** State of a program in the supervisor's status file. */
 export interface ProgramStatus {
   readonly name: string;
   readonly pid: number | null;
-  /** Number of times that the program ended by itself since its last requested start. */
+  /** Number of times that the program exited by itself since its last requested start. */
   readonly crashes: number;
 }
 
-/** Resources of every start of a program. */
+/** Resources for every start of a program. */
 export interface Surroundings {
   /** Return the `bin/service` of the current release. */
   readonly executable: () => string;
   readonly env: NodeJS.ProcessEnv;
   readonly directory: string;
-  /** File descriptors: the log, and the listening socket. */
+  /** File descriptors of the log and the listening socket. */
   readonly logFd: number;
   readonly socketFd: number;
   readonly logger: Logger;
@@ -34,7 +34,7 @@ export interface Surroundings {
 
 const RESTART_MS_MIN = 500;
 const RESTART_MS_MAX = 30_000;
-/** Time after which a program counts as stable, so that it restarts quickly after its next crash. */
+/** Uptime after which a program counts as stable and restarts quickly after its next crash. */
 const STABLE_MS = 60_000;
 /** Time between SIGTERM and SIGKILL; longer than a program takes to drain. */
 const STOP_MS = 30_000;
@@ -42,7 +42,7 @@ const STOP_MS = 30_000;
 /** The socket is file descriptor 3 of the program. Only the process named by LISTEN_PID may use it. */
 const LISTEN_SCRIPT = 'export LISTEN_FDS=1 LISTEN_PID=$$; exec "$0" "$@"';
 
-/** Program that runs until it is stopped. After every exit it starts again, with growing pauses. */
+/** Program that runs until it is stopped. After every exit it is restarted, with growing pauses. */
 export class SupervisedProgram {
   readonly #program: Program;
   readonly #surroundings: Surroundings;
@@ -68,14 +68,14 @@ export class SupervisedProgram {
     this.#spawn();
   }
 
-  /** Ask the program to finish its work and end, and wait for its exit. */
+  /** Ask the program to finish its work and exit, and wait for that. */
   async stop(): Promise<void> {
     this.#isWanted = false;
     if (this.#timer !== null) clearTimeout(this.#timer);
     this.#timer = null;
     const child = this.#child;
     if (child === null) return;
-    // A program that could not be started has no exit.
+    // A program that couldn't be started never exits.
     const exited = once(child, child.pid === undefined ? 'error' : 'exit');
     child.kill('SIGTERM');
     const deadline = setTimeout(() => child.kill('SIGKILL'), STOP_MS);
@@ -96,7 +96,7 @@ export class SupervisedProgram {
         stdio: listens ? ['ignore', logFd, logFd, socketFd] : ['ignore', logFd, logFd],
       });
     } catch (error) {
-      // Some failures to start are thrown, others are `error` events.
+      // Some start failures are thrown, others are `error` events.
       this.#restartLater({ err: error }, 0);
       this.#surroundings.onChange();
       return;

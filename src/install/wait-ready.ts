@@ -5,16 +5,16 @@ import { parseArgs } from 'node:util';
 import { probeHere } from '../platform/probe-here.ts';
 
 /**
- * Wait until an installation that was just started answers `/readyz` and all its programs stay up. Exits with 1, and a
- * line on stderr, if a program ends again and again or the time is over.
+ * Wait until a just started installation answers `/readyz` and all its programs stay up. Exit with 1 and a line on
+ * stderr if a program exits repeatedly or the time is over.
  *
  * `node wait-ready.ts --url URL --seconds N (--status FILE --restarts N | --units 'UNIT …')`
  */
 
 const POLL_MS = 250;
-/** Crashes after which a program is not expected to recover. */
+/** Number of crashes after which a program isn't expected to recover. */
 const CRASHES_MAX = 2;
-/** Time for which all programs must have stayed up. A program with a fault in its code ends earlier. */
+/** Minimum uptime of all programs. A program with a bug exits earlier. */
 const STABLE_MS = 2_000;
 
 interface Programs {
@@ -22,7 +22,7 @@ interface Programs {
   readonly areUp: boolean;
 }
 
-/** Read the status file of the supervisor. Before it exists, nothing is up. */
+/** Read the supervisor's status file. Before it exists, no program is up. */
 function readStatus(file: string, restarts: number): Programs {
   let text: string;
   try {

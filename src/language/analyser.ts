@@ -4,7 +4,7 @@ import { findStemForms } from './stem-forms.ts';
 import type { StemmedLanguage } from './stemmers.ts';
 import { languageOfText } from './text-language.ts';
 
-/** Maximum number of query terms. LanceDB takes about 1 ms per thirty terms. */
+/** Maximum number of query terms. LanceDB takes about 1 ms per 30 terms. */
 const QUERY_TERMS_MAX = 1_024;
 /** Maximum weight of a term, since each weight is a separate clause of the index query. */
 const TERM_WEIGHT_MAX = 8;
@@ -12,11 +12,11 @@ const TERM_WEIGHT_MAX = 8;
 const FUNCTION_WEIGHT = 0.1;
 /**
  * Weight factors of a term that is a whole word, in a query that also has words in Hangul or in a script without
- * spaces. Such a word has several terms, and would otherwise count several times as much.
+ * spaces. The latter have several terms each, and would otherwise count several times as much.
  */
 const WHOLE_BESIDE_HANGUL_WEIGHT = 2;
 const WHOLE_BESIDE_DENSE_WEIGHT = 5;
-/** Weight factors of long words that the index has as a whole beside their pieces. */
+/** Weight factors of long words, which the index contains both whole and in pieces. */
 const LONG_HANGUL_WEIGHT = 2;
 const LONG_DENSE_WEIGHT = 1.5;
 const HANGUL = /\p{sc=Hangul}/u;
@@ -36,8 +36,8 @@ export function analyse(text: string, language: StemmedLanguage | null = languag
 }
 
 /**
- * Extract the terms of a query, or of a phrase that queries may contain, in its order. Latin-script words have English
- * stems, since a short query does not reveal its language. `findStemForms` returns the stems of other languages.
+ * Extract the terms of a query, or of a phrase that queries may contain, in its order. Latin-script words get English
+ * stems, since a short query doesn't reveal its language. `findStemForms` returns the stems of other languages.
  */
 export function analyseQueryText(query: string): string[] {
   return indexTerms(query, null);
@@ -52,7 +52,10 @@ export function matchingTerms(query: string): Set<string> {
 /** Query terms with the same weight. */
 export interface WeightedTerms {
   readonly terms: readonly string[];
-  /** Factor of each term's BM25 score: its occurrences in the query, 1..8, or a tenth of them for a function word. */
+  /**
+   * Factor of each term's BM25 score: its number of occurrences in the query, 1 to 8, or a tenth of it for a function
+   * word.
+   */
   readonly weight: number;
 }
 
@@ -80,7 +83,7 @@ export function weighTerms(terms: readonly string[], language: StemmedLanguage |
   return [...groups].sort(([a], [b]) => b - a).map(([weight, members]) => ({ terms: members, weight }));
 }
 
-/** Make a function that returns the weight factor of a term beside the other terms of a query. */
+/** Create a function that returns the weight factor of a term among the terms of a query. */
 function factorsFor(terms: readonly string[]): (term: string) => number {
   const hasDense = terms.some((term) => HAS_DENSE.test(term));
   if (!hasDense && !terms.some((term) => HANGUL.test(term))) return () => 1;

@@ -11,10 +11,9 @@ const CODES_MAX = 8;
 const CODES = /(?<![\p{L}\p{N}._/-])[a-z0-9]+(?:[-_.][a-z0-9]+)*(?![-_.]?[a-z0-9])/gu;
 
 /**
- * Find the codes of a query that texts write in several ways. Only two kinds count: versions with and without a `v`
- * (`v2.3.1`, `2.3.1`), and letters before one number with and without a sign in between (`AB-1234`, `AB1234`). Codes of
- * other forms, such as `EL1-7`, are not returned. The parts and the whole of a code are already terms, in queries and
- * in texts.
+ * Find the codes of a query that texts may write in several ways. Only two kinds count: versions with and without a `v`
+ * (`v2.3.1`, `2.3.1`), and letters before one number with and without a separator (`AB-1234`, `AB1234`). Don't return
+ * codes of other forms, such as `EL1-7`. The parts and the whole of a code are already terms, in queries and in texts.
  */
 export function findCodeForms(query: string): CodeForms[] {
   const forms = new Map<string, CodeForms>();

@@ -8,22 +8,22 @@ export interface Detection {
   readonly reliable: boolean;
 }
 
-/** Bounds of the sample of a text: its beginning and a part of its middle. */
+/** Size of the sample of a text: its beginning and a part of its middle. */
 const HEAD_CHARS_MAX = 2000;
 const MIDDLE_CHARS_MAX = 500;
 
 /**
- * Smallest share of letters at which a non-Latin script determines the language of a text. A syllable or an ideograph
- * holds more than a Latin letter, so in a half-Korean text at most a third of the letters are Korean.
+ * Minimum share of letters at which a non-Latin script determines the language of a text. A syllable or ideograph
+ * carries more than a Latin letter, so in a half-Korean text at most a third of the letters are Korean.
  */
 const SHARE_MIN = 0.3;
-/** Smallest share if the other words are names, without any English function word ("iPhone 15 Pro Max 케이스"). */
+/** Minimum share if the other words are names, without any English function word ("iPhone 15 Pro Max 케이스"). */
 const SHARE_AMONG_NAMES_MIN = 0.1;
 
-/** Languages that one letter proves. Greek letters are also symbols, and three languages use Han. */
+/** Languages that a single letter proves. Greek letters are also symbols, and three languages use Han. */
 const CERTAIN_SCRIPTS: ReadonlySet<string> = new Set(['ko', 'ja']);
 const SCRIPT_LETTERS_MIN = 5;
-/** Minimum number of words. Fewer are often names, loan words and greetings, for which detectors only guess. */
+/** Minimum number of words. Shorter texts are often names, loan words or greetings, for which detectors only guess. */
 const WORDS_MIN = 4;
 
 /** Characters given to the detector, which reads about 350 bytes. */
@@ -74,7 +74,7 @@ export function detectLanguage(text: string): Detection | Promise<Detection> {
   return loadDetector().then((loaded) => byWords(words, loaded));
 }
 
-/** Load the detector of languages that share a script. It blocks for about 0.2 s and takes 30 MB permanently. */
+/** Load the detector for languages that share a script. Loading blocks for about 0.2 s and takes 30 MB permanently. */
 export async function loadLanguageDetector(): Promise<void> {
   await loadDetector();
 }

@@ -5,15 +5,15 @@ import nspell from 'nspell';
 
 const require = createRequire(import.meta.url);
 
-/** Minimum length of the parts of a compound. Shorter parts are found in most misspelled words. */
+/** Minimum length of the parts of a compound. Most misspelled words contain shorter parts. */
 const PART_MIN = 4;
 
-/** American and British dictionary, for the first word that is looked up. */
+/** American and British dictionaries, loaded on the first look-up. */
 let dictionaries: ReturnType<typeof nspell>[] | null = null;
 
 /**
- * Return true for an English word in lower case, in American or British spelling; also for names. The first call reads
- * the dictionaries, which takes some 0.4 s and 35 MB.
+ * Return true for an English word (or name) in lower case, in American or British spelling. The first call reads the
+ * dictionaries, which takes some 0.4 s and 35 MB.
  */
 export function isEnglishWord(word: string): boolean {
   dictionaries ??= [require.resolve('dictionary-en'), require.resolve('dictionary-en-gb')].map(readDictionary);

@@ -22,7 +22,7 @@ const EXCEPTIONS = new Map<string, string>([
   ['singly', 'singl'],
   ...['sky', 'news', 'howe', 'atlas', 'cosmos', 'bias', 'andes'].map((word) => [word, word] as const),
 ]);
-/** Words whose stem begins with other letters, by their stems. */
+/** Words that begin differently from their stem, by stem. */
 const WORDS_BEGINNING_OTHERWISE: ReadonlyMap<string, string> = new Map(
   [...EXCEPTIONS].filter(([word, stem]) => !word.startsWith(stem.slice(0, 2))).map(([word, stem]) => [stem, word]),
 );

@@ -4,7 +4,7 @@ function list(words: string): string[] {
   return words.trim().split(/\s+/);
 }
 
-/** Function words, which are not indexed, searched or embedded. `us` is also a country, and missing on purpose. */
+/** Function words, which are not indexed, searched or embedded. `us` is also a country, and therefore missing. */
 export const ENGLISH_STOP_WORDS: ReadonlySet<string> = new Set(
   list(`
     a an the this that these those such same other another each every any all both few more most some no nor not only

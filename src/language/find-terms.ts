@@ -2,28 +2,28 @@ import { beginningsOfWords } from './english-stem.ts';
 import { indexTerms, indexWordTerms } from './index-terms.ts';
 import { languageOfText } from './text-language.ts';
 
-/** Terms of scripts whose words are cut into pieces. */
+/** Term of a script whose words are cut into pieces. */
 const PAIR =
   /^[\p{sc=Hangul}\p{sc=Han}\p{sc=Hiragana}\p{sc=Katakana}ー\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}]+$/u;
 const HANGUL = /[가-힣]+/g;
 const NOT_ASCII = /[^\0-\x7f]/g;
 const SPACE = /\s/;
-/** ASCII words whose terms may begin differently from each part of the word: `x-ray`, `u.s.a`, `1,000`. */
+/** ASCII words with terms that may begin differently from all parts of the word: `x-ray`, `u.s.a`, `1,000`. */
 const JOINED_OTHERWISE = /(?<![a-z0-9])[a-z][-._/&][a-z]|\d,\d/g;
 /** Kinds of word characters: ASCII letters and digits, joining characters, and everything beyond ASCII. */
 const LETTER_OR_DIGIT = 1;
 const JOINING = 2;
 const BEYOND_ASCII = 4;
-/** Kinds of the ASCII characters; 0: not in a word. */
+/** Kinds of the ASCII characters; 0 for characters outside of words. */
 const WORD_CHARACTERS = new Uint8Array(128);
 for (const character of 'abcdefghijklmnopqrstuvwxyz0123456789')
   WORD_CHARACTERS[character.charCodeAt(0)] = LETTER_OR_DIGIT;
 for (const character of `-'._/,&+#`) WORD_CHARACTERS[character.charCodeAt(0)] = JOINING;
 
 /**
- * Make a function that finds the terms in a text much faster than an analysis. It searches for pieces of words
- * directly, so that it also finds a piece within an ending. It analyses only those ASCII words with a part that begins
- * like a wanted term.
+ * Create a function that finds the terms in a text much faster than a full analysis. It searches for pieces of words
+ * directly, so it also finds a piece within an ending. It analyses only ASCII words with a part that begins like a
+ * wanted term.
  */
 export function termFinder(wanted: ReadonlySet<string>): (text: string) => Set<string> {
   const pairs = [...wanted].filter((term) => PAIR.test(term));
@@ -49,13 +49,16 @@ export function termFinder(wanted: ReadonlySet<string>): (text: string) => Set<s
   };
 }
 
-/** List the ASCII beginnings of a term. Words with it have a part with one, except `JOINED_OTHERWISE`. */
+/**
+ * List the ASCII beginnings of a term. Except for `JOINED_OTHERWISE`, words with the term have a part with such a
+ * beginning.
+ */
 function beginningsOf(term: string): string[] {
   if (term.search(NOT_ASCII) >= 0) return [];
   return /^[a-z]+$/.test(term) ? beginningsOfWords(term) : [term];
 }
 
-/** Return the words with a character beyond ASCII, joined by spaces. No term extends over a space. */
+/** Return the words with non-ASCII characters, joined by spaces. No term extends over a space. */
 function partsBeyondAscii(text: string): string {
   let parts = '';
   for (NOT_ASCII.lastIndex = 0; NOT_ASCII.test(text); ) {
@@ -76,7 +79,7 @@ function findInAscii(
   { found, note }: { readonly found: ReadonlySet<string>; readonly note: (terms: readonly string[]) => void },
 ): void {
   const noted = new Set<number>();
-  /** @returns end of the word at a place */
+  /** @returns end of the word at a position */
   const noteAt = (at: number): number => {
     let [from, end] = [at, at];
     let kinds = 0;
@@ -88,7 +91,7 @@ function findInAscii(
     };
     while (from > 0 && isWithin(from - 1)) from--;
     while (end < text.length && isWithin(end)) end++;
-    // Words with characters beyond ASCII are in the parts already analysed.
+    // Words with non-ASCII characters are in the parts already analysed.
     if (kinds >= BEYOND_ASCII || noted.has(from)) return end;
     noted.add(from);
     const word = text.slice(from, end);

@@ -5,7 +5,7 @@ function list(words: string): ReadonlySet<string> {
 }
 
 /**
- * Words that only connect other words, by language. They tell the language of a text, and weigh less in a query. The
+ * Words that only connect other words, by language. They reveal the language of a text, and weigh less in a query. The
  * lists were written for this project. English ones are the stop words.
  */
 export const FUNCTION_WORDS: ReadonlyMap<StemmedLanguage | 'ru', ReadonlySet<string>> = new Map([

@@ -1,4 +1,4 @@
-/** Code units behind a position that decide whether it divides a surrogate pair or a cluster. */
+/** Code units after a position that decide if it divides a surrogate pair or a cluster. */
 const LOOK_AHEAD_CHARS = 8;
 const ZERO_WIDTH_JOINER = 0x200d;
 const MARK = /^\p{M}/u;
@@ -7,7 +7,7 @@ const graphemes = new Intl.Segmenter('und', { granularity: 'grapheme' });
 
 /**
  * Return the last position up to `index` at which a text can be cut: it divides no grapheme cluster (Unicode Standard
- * Annex 29), and neither a mark follows it nor a joiner precedes it. Return `from` if there is none behind it.
+ * Annex 29), and neither a mark follows it nor a joiner precedes it. Return `from` if there is none after it.
  * @param from position at which a cluster begins, close to `index`
  */
 export function graphemeCut(text: string, index: number, from = 0): number {
@@ -23,7 +23,7 @@ export function graphemeCut(text: string, index: number, from = 0): number {
   return from + Math.max(at, 0);
 }
 
-/** Return the first position behind `from` at which a text can be cut, but at most `charsMax` units behind it. */
+/** Return the first position after `from` at which a text can be cut, but at most `charsMax` units after it. */
 export function graphemeEnd(text: string, from: number, charsMax: number): number {
   const part = text.slice(from, from + charsMax + LOOK_AHEAD_CHARS);
   for (const { index } of graphemes.segment(part)) {

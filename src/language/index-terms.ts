@@ -15,23 +15,23 @@ import {
   wordTerms,
 } from './words.ts';
 
-/** Number of characters of a term of a script without spaces: three for scripts whose letters are sounds. */
+/** Number of characters per term in a script without spaces: three if its letters are sounds. */
 const GRAM_LENGTH = 2;
 const ALPHABETIC_GRAM_LENGTH = 3;
 const ALPHABETIC = /[\p{sc=Thai}\p{sc=Lao}\p{sc=Khmer}\p{sc=Myanmar}]/u;
-/** Length of a run that is segmented at once. The segmenter is slow on long strings. */
+/** Maximum length to segment at once. The segmenter is slow on long strings. */
 const SEGMENTED_CHARS_MAX = 1_000;
 /** Minimum number of syllables of a Korean word that is also indexed as a whole. */
 const WHOLE_SYLLABLES_MIN = 5;
 
 const ASCII = /^[\0-\x7f]*$/;
-/** Ending that always has an accent in Spanish, which many queries leave out. */
+/** Ending that always has an accent in Spanish. Many queries omit the accent. */
 const SPANISH_ION = /(?<=[cs])ion$/;
 const LATIN = /^[\p{sc=Latin}\p{M}]+$/u;
 /** Words of letters that Russian has. */
 const CYRILLIC = /^[а-яё]+$/;
 
-/** Built for the first text in a script without spaces. */
+/** Segmenter, created for the first text in a script without spaces. */
 let segmenter: Intl.Segmenter | null = null;
 const cachedDense = new Map<string, readonly string[]>();
 const rulesOf = new Map<StemmedLanguage | null, TermRules>();
@@ -39,7 +39,7 @@ const rulesOf = new Map<StemmedLanguage | null, TermRules>();
 /**
  * Extract the terms of a text as the keyword index stores them. They are the terms of `words.ts`, but Latin-script
  * words get the stems of the text's language, words in Cyrillic the Russian stems, and scripts without spaces also
- * their words beside the sequences of characters. A change here needs a new `INDEX_TERMS_VERSION`.
+ * yield their words in addition to the character sequences. A change here needs a new `INDEX_TERMS_VERSION`.
  *
  * @param language of the stems; null for English
  */
@@ -86,11 +86,11 @@ function wholeHangulTerms(run: string, foreignBefore: boolean): readonly string[
   return stem.length < WHOLE_SYLLABLES_MIN ? pairs : [...pairs, cutToBytes(stem)];
 }
 
-/** Return the sequences of characters of a run, and its words. A word of the same length as a sequence counts twice. */
+/** Return the sequences of characters of a run, and its words. A word as long as a sequence counts twice. */
 function denseTerms(decomposed: string): readonly string[] {
   const known = cachedDense.get(decomposed);
   if (known) return known;
-  // NFKC divides the vowel sign AM of Thai and Lao, which the dictionary of the segmenter has whole.
+  // NFKC decomposes the vowel sign AM of Thai and Lao, which the segmenter's dictionary contains whole.
   const run = decomposed.replaceAll('\u0e4d\u0e32', '\u0e33').replaceAll('\u0ecd\u0eb2', '\u0eb3');
   const terms = characterGrams(run, ALPHABETIC.test(run) ? ALPHABETIC_GRAM_LENGTH : GRAM_LENGTH);
   segmenter ??= new Intl.Segmenter('und', { granularity: 'word' });

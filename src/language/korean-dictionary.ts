@@ -7,10 +7,10 @@ import { createRequire } from 'node:module';
 import path from 'node:path';
 import { gunzipSync } from 'node:zlib';
 
-/** Numbers of the parts of a model. */
+/** Part numbers of a model. */
 const WORD_GRAPH = 19;
 const CHARACTERS = 21;
-/** Bytes in front of the edges of a graph: its magic number, the number of characters and that of edges. */
+/** Bytes before the edges of a graph: magic number, number of characters, and number of edges. */
 const GRAPH_HEADER_BYTES = 10;
 const EDGE_BYTES = 8;
 /** Flags of an edge, above the number of its character: last edge of its node, direction, end of a word. */
@@ -43,7 +43,7 @@ export function isKoreanWord(word: string): boolean {
   return isBeginning[word.length] === true;
 }
 
-/** List the ends of the words of the graph that begin at a place of a text. */
+/** List the ends of the graph's words that start at a position of a text. */
 function wordEnds({ edges, numbers, characterBits }: WordGraph, text: string, start: number): number[] {
   const ends: number[] = [];
   const characters = (1n << characterBits) - 1n;
@@ -84,9 +84,7 @@ function readWords(): WordGraph {
   };
 }
 
-/**
- * Return a part of a model. The model begins with the number of parts and their offsets; -1 stands for a missing part.
- */
+/** Return a part of a model. The model starts with the number of parts and their offsets (-1 for a missing part). */
 function partOf(model: Buffer, part: number): Buffer {
   const offsets = Array.from({ length: model.readInt32LE(0) }, (_, nth) => Number(model.readBigInt64LE(4 + nth * 8)));
   const start = offsets[part] as number;

@@ -1,8 +1,8 @@
 /**
  * Conjugation of Korean verbs and adjectives from their dictionary form, without a dictionary. The classes of irregular
- * verbs and the contractions are those of the Korean Orthography of the National Institute of Korean Language
- * (한글 맞춤법, https://korean.go.kr/kornorms): article 16 for vowel harmony, article 18 for the irregular classes, and
- * articles 34 to 38 for contractions. A class that has few members is a list of them; the other class is the rule.
+ * verbs and the contractions are those of the Korean Orthography of the National Institute of Korean Language (한글 맞춤법,
+ * https://korean.go.kr/kornorms): article 16 for vowel harmony, article 18 for the irregular classes, and articles 34
+ * to 38 for contractions. A class with few members is a list; the other class follows the rule.
  */
 import { finalOf, vowelOf, withFinal, withVowel } from './hangul.ts';
 
@@ -10,11 +10,11 @@ import { finalOf, vowelOf, withFinal, withVowel } from './hangul.ts';
 export interface VerbForms {
   /** Forms that are rarely anything else. */
   readonly clear: readonly string[];
-  /** Forms that are often nouns, such as 가면 (mask) of 가다. */
+  /** Forms that are often nouns, such as 가면 (mask) from 가다. */
   readonly doubtful: readonly string[];
 }
 
-/** A stem in front of the endings that change it. */
+/** Forms of a stem before the endings that change it. */
 interface Stems {
   /** Stem with 아 or 어, contracted: 마셔, 들어. */
   readonly linked: readonly string[];
@@ -42,7 +42,7 @@ const NEVER_FINAL = new Set(list('ㅇ ㅋ ㄳ ㄽ ㅆ'));
 /** Stems that end in ㄴ. Any other word in ㄴ다 is in the present tense: 간다, 마신다. */
 const STEMS_IN_NIEUN = list('신 안 껴안 끌어안 얼싸안 갈아신');
 
-// The lists below have the ends of stems: 잡 stands for 붙잡, too.
+// The lists below contain ends of stems: 잡 also stands for 붙잡.
 /** Article 18, 5: ㄷ becomes ㄹ before a vowel. */
 const CHANGING_DIGEUT = list('듣 걷 묻 싣 깨닫 긷 일컫 붇 눋');
 /** Article 18, 5: of these pairs of verbs, one keeps its ㄷ. */
@@ -161,7 +161,7 @@ function harmonyOf(stem: string): '아' | '어' {
   return 'ㅏㅑㅗ'.includes(vowelOf(stem)) ? '아' : '어';
 }
 
-/** Make the forms of a stem that ends in a consonant, or of one whose consonant has fallen (지어 of 짓다). */
+/** Build the forms of a stem that ends in a consonant, or in a dropped consonant (지어 of 짓다). */
 function closedStems(stem: string, vowel: '아' | '어'): Stems {
   return {
     linked: [stem + vowel],
@@ -222,7 +222,7 @@ function nasalStems(open: string): Pick<Stems, 'adnominal' | 'polite' | 'present
   };
 }
 
-/** Join 아 or 어 to a stem that ends in a vowel. Both forms are returned if the contraction is optional. */
+/** Join 아 or 어 to a stem that ends in a vowel. Return both forms if the contraction is optional. */
 function linkOpen(stem: string): string[] {
   const before = stem.slice(0, -1);
   // Article 18, 7: 하다 takes 여. Article 34: 하여 becomes 해.

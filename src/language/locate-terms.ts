@@ -16,8 +16,8 @@ export interface LocatedTerms extends Range {
 }
 
 /**
- * Find the words of a text that have a term of a query, in order. Return the parts of a compound with a term, or the
- * whole if only that has one. In scripts without spaces return the characters of the terms.
+ * Find the words of a text that contain a term of a query, in order. For a compound, return the parts with a term, or
+ * the whole if only it has one. In scripts without spaces, return the characters of the terms.
  */
 export function locateTerms(text: string, wanted: ReadonlySet<string>): LocatedTerms[] {
   const located: LocatedTerms[] = [];
@@ -69,7 +69,7 @@ function locateDense(run: string, start: number, wanted: ReadonlySet<string>): L
   return located;
 }
 
-/** Find the wanted terms of a word in a text, by the stems of the text's language and by English ones. */
+/** Find the wanted terms of a word in a text, by stems of the text's language and by English stems. */
 function termsIn(word: string, wanted: ReadonlySet<string>, language: StemmedLanguage | null): string[] {
   const terms = language === null ? [] : analyse(word, language);
   return [...new Set([...terms, ...analyse(word, null)])].filter((term) => wanted.has(term));

@@ -1,6 +1,6 @@
-/** Mark of scripts that several languages share, so that only the words show the language. */
+/** Mark of scripts shared by several languages, where only the words reveal the language. */
 const SHARED = '';
-/** Mark of kana and Han, which Japanese mixes and Chinese does not. */
+/** Mark of kana: Japanese mixes it with Han, Chinese doesn't. */
 const KANA = 'kana';
 const HAN = 'han';
 
@@ -63,7 +63,7 @@ export interface ScriptCount {
   readonly own: number;
 }
 
-/** Smallest share of Hangul for Korean (the rest is hanja) and of kana for Japanese, among Hangul, kana and Han. */
+/** Minimum share of Hangul for Korean (the rest is hanja) and of kana for Japanese, among Hangul, kana and Han. */
 const HANGUL_SHARE_MIN = 0.2;
 const KANA_SHARE_MIN = 0.1;
 

@@ -6,10 +6,10 @@ export interface Range {
   readonly end: number;
 }
 
-/** Bound on the input of the segmenter, which is slow and needs much memory on very long strings. */
+/** Maximum input of the segmenter, which is slow and needs much memory for very long strings. */
 const WINDOW_CHARS = 64 * 1024;
 
-/** Segment ends that do not end a sentence: a title, an initial, a reference. */
+/** Segment ends that don't end a sentence: a title, an initial, a reference. */
 const ABBREVIATION =
   /(?:^|[\s("'“])(?:\p{Lu}|Mr|Mrs|Ms|Dr|Prof|St|Jr|Sr|vs|cf|e\.g|i\.e|etc|al|Fig|Figs|Eq|Eqs|Sec|No|Nos|Vol|pp?|ca|approx|Inc|Ltd|Co|Corp|Dept|Univ)\.\s*$/u;
 const HANGUL = /[\uac00-\ud7a3\u1100-\u11ff\u3130-\u318f]/;
@@ -53,7 +53,7 @@ export function segmentSentences(text: string, charsMax = WINDOW_CHARS): Range[]
   return sentences;
 }
 
-/** Remove blanks at both ends of a range. Return null if nothing remains. */
+/** Trim white space at both ends of a range. Return null if nothing remains. */
 export function trimRange(text: string, { start, end }: Range): Range | null {
   let from = start;
   let to = end;
@@ -62,7 +62,7 @@ export function trimRange(text: string, { start, end }: Range): Range | null {
   return from < to ? { start: from, end: to } : null;
 }
 
-/** Return the nearest position at or before `index` that does not divide a surrogate pair. */
+/** Return the nearest position at or before `index` that doesn't divide a surrogate pair. */
 export function safeCut(text: string, index: number): number {
   const unit = text.charCodeAt(index - 1);
   return index < text.length && unit >= 0xd800 && unit < 0xdc00 ? index - 1 : index;

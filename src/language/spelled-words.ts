@@ -8,12 +8,12 @@ import { languagesOfQuery } from './text-language.ts';
 
 /** Word of a query whose spelling can be corrected. */
 export interface SpelledWord {
-  /** Word in lower case, as the query has it. */
+  /** Word as in the query, in lower case. */
   readonly token: string;
   /** The same word, or the stem of a Hangul word. */
   readonly word: string;
   readonly script: 'latin' | 'hangul';
-  /** Terms that the analyser makes of it. */
+  /** Terms that the analyser derives from it. */
   readonly terms: readonly string[];
   /** Likely language of the query; null for English or unknown. */
   readonly language: StemmedLanguage | null;
@@ -21,7 +21,7 @@ export interface SpelledWord {
 
 /** Maximum number of words to examine in one query. */
 const WORDS_MAX = 16;
-/** Shorter words are too close to too many others. */
+/** Minimum length. Shorter words are too close to too many others. */
 const LATIN_MIN = 5;
 const HANGUL_MIN = 2;
 const LENGTH_MAX = 32;
@@ -78,8 +78,8 @@ export function syllablePairs(word: string): string[] {
 }
 
 /**
- * Make all words at a Damerau-Levenshtein distance of 1 from a word in Latin letters. The first letter stays, unless it
- * swaps places with the second.
+ * Generate all words at a Damerau-Levenshtein distance of 1 from a word in Latin letters. The first letter stays,
+ * unless it swaps places with the second.
  */
 export function latinEdits(word: string): Set<string> {
   const edits = new Set<string>();
@@ -97,10 +97,10 @@ export function latinEdits(word: string): Set<string> {
 }
 
 /**
- * Make the words that a Hangul word may stand for if it is no known word: a syllable may be one that sounds alike. If
- * no text has a syllable beside either of its neighbours, it may be any syllable at a distance of one jamo, or may be
- * swapped with its neighbour. Hangul words are written together and keep endings that the analyser does not know, so
- * one unknown pair does not mean a mistake.
+ * Generate the words that an unknown Hangul word may stand for. Any syllable may be replaced by one that sounds alike.
+ * If no text has a syllable next to either of its neighbours, it may be replaced by any syllable at a distance of one
+ * jamo, or swapped with its neighbour. Hangul words are written together and keep endings unknown to the analyser, so a
+ * single unknown pair doesn't mean a mistake.
  *
  * @param isUnknown true if no text has the pair that begins at this syllable
  */
@@ -112,12 +112,12 @@ export function likelyHangulEdits(word: string, isUnknown: (at: number) => boole
   });
 }
 
-/** Make the words that sound like a Hangul word. */
+/** Generate the words that sound like a Hangul word. */
 export function soundingLike(word: string): Set<string> {
   return editSyllables(word, { isOdd: () => false, canSwap: () => false });
 }
 
-/** Make all words at a distance of one jamo from a Hangul word, or with two swapped syllables. */
+/** Generate all words at a distance of one jamo from a Hangul word, or with two swapped syllables. */
 export function hangulEdits(word: string): Set<string> {
   return editSyllables(word, { isOdd: () => true, canSwap: () => true });
 }

@@ -8,21 +8,21 @@ import { findWords } from './words.ts';
 export interface StemForms {
   readonly phrase: readonly string[];
   readonly others: readonly (readonly string[])[];
-  /** Factor of the weight of the others. */
+  /** Weight factor of the other terms. */
   readonly share: number;
 }
 
 /** Maximum number of words to stem in one query. */
 const WORDS_MAX = 64;
 const HAS_LATIN = /\p{sc=Latin}/u;
-/** Share of the stems of a language that the query may have. Some of them are stems of other English words. */
+/** Weight factor for stems of a language that the query may have. Some are also stems of other English words. */
 const UNSURE_SHARE = 0.5;
-/** Share of the stems of all other languages, by which a name in the query still finds texts of any language. */
+/** Weight factor for stems of all other languages, so that a name in the query still finds texts in any language. */
 const OTHER_SHARE = 0.1;
 
 /**
- * Find the words of a query whose stem in another language differs from the English one. The index has the stems of the
- * language of each text, so a query looks for all of them. Leave out the function words of the query's language.
+ * Find the words of a query whose stem in another language differs from the English one. The index contains stems by
+ * the language of each text, so a query looks for all of them. Omit function words of the query's language.
  */
 export function findStemForms(query: string): StemForms[] {
   const { likely, possible } = languagesOfQuery(query);
@@ -43,7 +43,7 @@ export function findStemForms(query: string): StemForms[] {
       OTHER_SHARE,
     );
   }
-  // The most important terms first, since their number has a limit.
+  // Put the most important terms first, since their number is limited.
   return found.sort((a, b) => b.share - a.share);
 }
 

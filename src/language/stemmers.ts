@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module';
 
-/** Languages in Latin script, except English, whose words have their own stemmer. */
+/** Languages in Latin script with their own stemmer, except English. */
 export const STEMMED_LANGUAGES = [
   'de',
   'es',

@@ -5,9 +5,9 @@ import { STEMMED_LANGUAGES, type StemmedLanguage } from './stemmers.ts';
 /** Number of function words that show the language of a text, and their share of all its words. */
 const FOUND_MIN = 2;
 const FOUND_SHARE_MIN = 0.2;
-/** Share of the function words of the best language with which another language remains possible. */
+/** Minimum share of the best language's function words at which another language remains possible. */
 const POSSIBLE_SHARE = 0.5;
-/** Length of the beginning of a text that is read. A chunk is hardly longer. */
+/** Maximum length of text to read. Chunks are hardly longer. */
 const READ_CHARS_MAX = 4_000;
 /** Words of at least two letters. Single letters are often names of things. */
 const WORDS = /[\p{L}\p{M}]{2,}/gu;
@@ -15,7 +15,7 @@ const WORDS = /[\p{L}\p{M}]{2,}/gu;
 /** Position of English in the counts. */
 const ENGLISH: number = STEMMED_LANGUAGES.length;
 
-/** Languages of each function word, by their positions in the counts. Built for the first text. */
+/** Languages of each function word, as positions in the counts. Created for the first text. */
 let languagesOf: ReadonlyMap<string, readonly number[]> | null = null;
 
 /** Languages that a query may have, by its function words. */
@@ -28,7 +28,7 @@ export interface QueryLanguages {
 
 /**
  * Return the language whose stems the index holds for a text: the one with the most function words. Return null for
- * English, and for texts with hardly any function words. Only languages in Latin script count.
+ * English, and for texts with hardly any function words. Consider only languages in Latin script.
  */
 export function languageOfText(text: string): StemmedLanguage | null {
   return likely(countFunctionWords(text));

@@ -7,22 +7,22 @@ import { syllablePairs } from './spelled-words.ts';
 export interface VerbTerms {
   readonly phrase: readonly string[];
   readonly others: readonly (readonly string[])[];
-  /** Factor of the weight of the others. */
+  /** Weight factor of the other terms. */
   readonly share: number;
 }
 
 /** Maximum number of verbs to conjugate in one query. */
 const VERBS_MAX = 4;
-/** Share of forms that are often other words. A text with a clear form of the verb ranks first. */
+/** Weight factor of forms that are often other words, so that texts with a clear form of the verb rank first. */
 const DOUBTFUL_SHARE = 0.5;
 
-/** Endings that the analyser removes whole: verbs made of a noun (공부하다), and particles (학교보다). */
+/** Endings that the analyser removes completely: of verbs derived from nouns (공부하다), and particles (학교보다). */
 const REMOVED_WHOLE = /.(?:하|되|시키|보|마|에)다$/;
 
 /**
  * Find the verbs and adjectives of a query that are in the dictionary form (마시다), and nouns in ㅁ that come from verbs
- * (끊김). Return the terms by which the index has their inflected forms (마셨다, 끊겼습니다). The index stays as it is, so
- * the analyser decides which terms these are.
+ * (끊김). Return the terms by which the index has their inflected forms (마셨다, 끊겼습니다). The analyser determines these
+ * terms, as for the index.
  */
 export function findVerbForms(query: string): VerbTerms[] {
   const found: VerbTerms[] = [];

@@ -8,7 +8,7 @@ export const TERM_BYTES_MAX = 39;
 const CODE_PARTS_MAX = 4;
 const AMPERSAND_NAME_MAX = 5;
 /**
- * Bound of consecutive marks, the stream-safe limit of Unicode (UAX #15): normalising longer runs takes quadratic time.
+ * Maximum consecutive marks: the stream-safe limit of Unicode (UAX #15). Normalising longer runs takes quadratic time.
  */
 const MARKS_MAX = 30;
 const CACHED_WORDS_MAX = 32_768;
@@ -22,7 +22,9 @@ const SPACED = `[[\\p{L}\\p{N}\\p{M}]--[\\p{sc=Hangul}${DENSE}]]+`;
 /** Words. Group 1: Hangul. Group 2: dense scripts. No group: another word, number or code, with its joiners. */
 const WORDS = new RegExp(`(\\p{sc=Hangul}+)|([${DENSE}]+)|${SPACED}(?:[\\-'’._\\/,\\&]${SPACED})*(?:\\+\\+|#)?`, 'gv');
 
-/** Marks to remove: Latin, Greek and Cyrillic accents, Hebrew and Arabic vowels. Elsewhere a mark is a letter. */
+/**
+ * Marks to remove: Latin, Greek and Cyrillic accents, Hebrew and Arabic vowels. In other scripts, a mark is a letter.
+ */
 const FOLDED_MARKS = /[\u0300-\u036f\u0591-\u05c7\u064b-\u065f\u0670]/g;
 const FOLDED_LETTERS = new Map(
   Object.entries({ ß: 'ss', æ: 'ae', œ: 'oe', ø: 'o', ł: 'l', đ: 'd', ð: 'd', þ: 'th', ı: 'i' }),
@@ -32,11 +34,11 @@ const cachedWords = new Map<string, readonly string[]>();
 const cachedHangul = new Map<string, readonly string[]>();
 
 /**
- * Extract the terms of a text in its order, as the built-in model embeds them. Words
- * in Latin script are folded (case, accents, width), English endings are removed and stop words dropped. Hangul words
- * lose their particles and endings and are cut into pairs of syllables; other scripts without spaces are cut into pairs
- * of characters. Numbers and codes (`3.14`, `AB-1234`, `v2.0.1`) are kept whole, codes with their parts beside them.
- * Every string is accepted, in time linear in its length. No term contains white space or has more than 39 UTF-8 bytes.
+ * Extract the terms of a text in its order, as the built-in model embeds them. Words in Latin script are folded (case,
+ * accents, width), English endings are removed and stop words dropped. Hangul words lose their particles and endings
+ * and are cut into pairs of syllables; other scripts without spaces are cut into pairs of characters. Numbers and codes
+ * (`3.14`, `AB-1234`, `v2.0.1`) are kept whole, and codes also yield their parts. Every string is accepted, in time
+ * linear in its length. No term contains white space or has more than 39 UTF-8 bytes.
  *
  * A change here changes the vectors of `local/lexical-1`, so it needs a new model id. The index has its own rules
  * (`index-terms.ts`).
@@ -45,13 +47,13 @@ export function termsOf(text: string): string[] {
   return extractTerms(text, MODEL_RULES);
 }
 
-/** Functions that make the terms of words, which are in lower case and NFKC. */
+/** Functions that return the terms of words, which are in lower case and NFKC. */
 export interface TermRules {
-  /** Make the terms of a word with its joiners, in a script other than Hangul and the dense ones. */
+  /** Return the terms of a word with its joiners, in a script other than Hangul and the dense ones. */
   readonly word: (word: string) => readonly string[];
-  /** Make the terms of a run of Hangul. `foreignBefore`: it follows a Latin word or a number without a space. */
+  /** Return the terms of a run of Hangul. `foreignBefore`: it follows a Latin word or a number without a space. */
   readonly hangul: (run: string, foreignBefore: boolean) => readonly string[];
-  /** Make the terms of a run of a script without spaces. */
+  /** Return the terms of a run of a script without spaces. */
   readonly dense: (run: string) => readonly string[];
 }
 
@@ -140,12 +142,12 @@ export function fold(word: string): string {
   return bare.replace(/[ßæœøłđðþı]/g, (letter) => FOLDED_LETTERS.get(letter) ?? letter).normalize('NFC');
 }
 
-/** Function that makes the terms of a word without joiners. */
+/** Function that returns the terms of a word without joiners. */
 type PartRule = (part: string) => string[];
 
 /**
  * Return the terms of a word that may have several parts: contractions, codes, hyphenated words, paths.
- * @param simple makes the terms of a part
+ * @param simple returns the terms of a part
  */
 export function compoundTerms(joined: string, simple: PartRule): string[] {
   const suffixed = /^(.*?)(?:\+\+|#)$/s.exec(joined);
@@ -175,7 +177,7 @@ export function compoundTerms(joined: string, simple: PartRule): string[] {
 function contractionTerms(word: string, simple: PartRule): string[] {
   if (ENGLISH_STOP_WORDS.has(word.replaceAll("'", ''))) return [];
   const parts = word.replace(/'s$/, '').split("'");
-  // Drop the article of l'avion and the remainder of a cut word.
+  // Drop the article of l'avion and the rest of a truncated word.
   return parts.filter((part) => part.length > 1).flatMap((part) => compoundTerms(part, simple));
 }
 

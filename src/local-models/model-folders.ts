@@ -7,38 +7,38 @@ import { AppError } from '../platform/errors.ts';
 import type { Objects } from '../platform/objects/objects.ts';
 import type { LocalModel } from './schema.ts';
 
-/** Prefix of incomplete folders, which are renamed once they are complete. */
+/** Prefix of incomplete folders, which are renamed when complete. */
 const INCOMING = '.incoming-';
-/** Age after which an incomplete folder belongs to a dead process. */
+/** Age after which an incomplete folder is assumed to belong to a dead process. */
 const ABANDONED_MS = 24 * 3_600_000;
 
-/** Return the folder with the files of all local models of this host. */
+/** Return the folder that holds this host's local models. */
 export function modelsFolder(dataDir: string): string {
   return path.join(dataDir, 'models');
 }
 
-/** Return the folder of one revision of a model. If it exists, it is complete. */
+/** Return the folder of a model revision. If it exists, it is complete. */
 export function folderOf(dataDir: string, name: string, revision: string): string {
   return path.join(modelsFolder(dataDir), name.slice('local/'.length), revision);
 }
 
-/** Make a folder to collect the files of a model, on their final file system. */
+/** Create a folder to collect a model's files, on their final file system. */
 export async function makeIncoming(dataDir: string): Promise<string> {
   await mkdir(modelsFolder(dataDir), { recursive: true });
   const folder = await mkdtemp(path.join(modelsFolder(dataDir), INCOMING));
-  // The service may run as another user than the command that installs a model.
+  // The service may run as a different user than the installing command.
   await chmod(folder, 0o755);
   return folder;
 }
 
-/** Move a complete folder to its place. Keep an existing folder of the same revision, which has the same files. */
+/** Move a complete folder into place. Keep an existing folder of the same revision, which has the same files. */
 export async function placeFolder(incoming: string, folder: string): Promise<void> {
   await mkdir(path.dirname(folder), { recursive: true });
   if (existsSync(folder)) await rm(incoming, { recursive: true, force: true });
   else await rename(incoming, folder);
 }
 
-/** Delete the folders of a model except one revision. */
+/** Delete all folders of a model except one revision. */
 export async function removeFolders(dataDir: string, name: string, keptRevision: string | null): Promise<void> {
   const parent = path.dirname(folderOf(dataDir, name, 'any'));
   for (const revision of await readdir(parent).catch(() => [])) {
@@ -51,7 +51,7 @@ export async function removeRevision(dataDir: string, name: string, revision: st
   await rm(folderOf(dataDir, name, revision), { recursive: true, force: true });
 }
 
-/** Delete folders that a dead process left incomplete. */
+/** Delete incomplete folders left by dead processes. */
 export async function sweepIncoming(dataDir: string): Promise<void> {
   const parent = modelsFolder(dataDir);
   for (const name of await readdir(parent).catch(() => [])) {
@@ -66,7 +66,7 @@ function prefixOf({ spec, revision }: Pick<LocalModel, 'spec' | 'revision'>): st
   return `local-models/${spec.name.slice('local/'.length)}/${revision}/`;
 }
 
-/** Store the files of a model for all hosts. */
+/** Upload a model's files to the storage shared by all hosts. */
 export async function shareFiles(
   objects: Objects,
   folder: string,
@@ -87,9 +87,8 @@ export async function deleteSharedFiles(
 }
 
 /**
- * Fetch the files of a model to this host, unless they exist.
- *
- * @param objects storage that all hosts share; null if the installation has one host
+ * Fetch a model's files to this host unless they exist.
+ * @param objects storage shared by all hosts; null for a single-host installation
  * @throws AppError `model_files_missing` (503), `model_file_corrupt` (500), and errors of the storage
  */
 export async function ensureFiles(

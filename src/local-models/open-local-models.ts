@@ -18,25 +18,25 @@ import type { ModelArgument } from './runtime/protocol.ts';
 import type { BuiltInChoice, LocalModel, ModelSpec } from './schema.ts';
 import { selectLocalModels } from './store.ts';
 
-/** Interval of refreshes, after which a model that another process installed is usable. */
+/** Refresh interval, after which a model installed by another process is usable. */
 const REFRESH_MS = 5_000;
 /**
- * Bound of the tokens of a batch, including padding. A request waits for the batch that is being computed: at most half
- * a second on one core.
+ * Maximum tokens of a batch, including padding. A request waits for the current batch: at most half a second on one
+ * core.
  */
 const BATCH_TOKENS_MAX = 512;
-/** Tokens that `local/semantic-1` takes as the mean of its parts. */
+/** Maximum tokens per text for `local/semantic-1`, which averages the parts of a long text. */
 const BUILT_IN_TOKENS_MAX = 8192;
 
-/** Models that run on this host, each in a separate process while it is needed. */
+/** Models on this host. Each runs in its own process while needed. */
 export interface LocalModels {
-  /** Built-in model that embeds by default. */
+  /** Default built-in model. */
   readonly builtIn: BuiltInChoice;
   /**
    * Embed texts with an installed model.
    *
    * @returns Float32Array [n x dimension], row-major, rows of unit length
-   * @throws AppError `provider_unavailable` (503): it is not installed, its process crashed or cannot start, or it is
+   * @throws AppError `provider_unavailable` (503): it isn't installed, its process crashed or can't start, or it is
    *   overloaded; the signal's reason once it is aborted
    */
   embed(
@@ -45,14 +45,14 @@ export interface LocalModels {
     options: { readonly isBackground: boolean },
     signal: AbortSignal,
   ): Promise<Float32Array>;
-  /** Score how well each text answers a query, from 0 to 1. @throws AppError as `embed` does */
+  /** Score from 0 to 1 how well each text answers a query. @throws AppError of `embed` */
   score(name: string, query: string, texts: readonly string[], signal: AbortSignal): Promise<number[]>;
   /** Models whose files are on this host: `local/semantic-1` and the installed ones. */
   list(): readonly LocalModel[];
   /** Installed rerankers, by name. */
   rerankers(): readonly InstalledModel[];
   states(): readonly RunnerState[];
-  /** Call `listener` with the embedding models now and after every change. @returns a function that stops the calls */
+  /** Call `listener` with the embedding models now and after every change. @returns a function that unsubscribes it */
   watch(listener: (installed: readonly InstalledModel[]) => void): () => void;
   refresh(): Promise<void>;
   close(): Promise<void>;
@@ -93,7 +93,7 @@ export async function openLocalModels(context: LocalModelsContext): Promise<Loca
   };
 }
 
-/** Make the argument of a model process. @throws AppError `model_runtime_missing` (503) */
+/** Build the argument of a model process. @throws AppError `model_runtime_missing` (503) */
 export function argumentOf(
   spec: Omit<ModelSpec, 'dimension' | 'files'>,
   folder: string,
@@ -123,12 +123,12 @@ class Registry {
   readonly #runners = new Map<string, { readonly revision: string; readonly runner: ModelRunner }>();
   readonly #listeners = new Set<Listener>();
   readonly #closing = new AbortController();
-  /** Revisions whose files are being fetched, or never can be. */
+  /** Revisions whose files are being fetched or can never be fetched. */
   readonly #fetched = new Map<string, Promise<void>>();
   #models: readonly LocalModel[] = [];
-  /** Reason why `local/semantic-1` cannot run, or null. */
+  /** Reason why `local/semantic-1` can't run, or null. */
   #builtInFault: string | null;
-  /** Installed models whose files are not on this host, or not yet. */
+  /** Installed models whose files aren't on this host yet. */
   #absent: readonly LocalModel[] = [];
   #absentKey = '';
   #last: Promise<void> = Promise.resolve();
@@ -147,7 +147,7 @@ class Registry {
     return [...this.#runners.values()].map(({ runner }) => runner.state);
   }
 
-  /** Read the models. Readings run one after the other, so that an older one never replaces a newer one. */
+  /** Read the models. Reads are sequential, so that an older one never replaces a newer one. */
   refresh(): Promise<void> {
     this.#last = this.#last.catch(() => undefined).then(() => this.#read());
     return this.#last;
@@ -200,8 +200,8 @@ class Registry {
   }
 
   /**
-   * Fetch the files of a model to this host in the background, since a large model takes minutes. The next refresh
-   * retries an unreachable store.
+   * Fetch a model's files to this host in the background, since a large model takes minutes. The next refresh retries
+   * an unreachable store.
    */
   #fetch(model: LocalModel): void {
     const { config, objects, logger } = this.#context;
@@ -225,7 +225,8 @@ class Registry {
   }
 
   /**
-   * Delete the files of a revision that another host replaced or removed. The command itself does so on its own host.
+   * Delete the files of a revision that another host replaced or removed. On the command's own host, the command does
+   * this.
    */
   async #forget({ spec, revision }: LocalModel): Promise<void> {
     const { config, logger } = this.#context;
@@ -238,7 +239,7 @@ class Registry {
     }
   }
 
-  /** Return why `local/semantic-1` cannot run, after a warning. */
+  /** Return why `local/semantic-1` can't run (after logging a warning), or null. */
   #checkBuiltIn(): string | null {
     const { localModels } = this.#context.config;
     let fault = faultOfFiles(BUILT_IN_FOLDER);
@@ -257,7 +258,7 @@ class Registry {
     this.#context.logger.warn({ fault }, message);
   }
 
-  /** Do without the built-in model once its process finds that it cannot be loaded. */
+  /** Stop using the built-in model after its process reports that it can't be loaded. */
   #dropBuiltIn(fault: string): void {
     if (this.#builtInFault !== null) return;
     this.#builtInFault = fault;
@@ -265,7 +266,7 @@ class Registry {
     for (const listener of this.#listeners) listener(this.#embeddingModels());
   }
 
-  /** List the installed models of a kind, with those whose files are still being fetched. */
+  /** List the installed models of a kind, including those whose files are still being fetched. */
   installed(kind: ModelSpec['kind']): InstalledModel[] {
     const { dataDir } = this.#context.config;
     return [...this.#models, ...this.#absent].flatMap((model): InstalledModel[] => {
@@ -288,7 +289,7 @@ class Registry {
       dimension: spec.dimension,
       maxTokens: BUILT_IN_TOKENS_MAX,
       prefixes: spec.prefixes,
-      // It costs nothing and takes long texts, so that no process needs its vocabulary for an exact count.
+      // The model is free and accepts long texts, so exact counts aren't worth loading its vocabulary.
       tokenizer: { kind: 'estimate' },
       isHere: this.#builtInFault === null,
     } as const;
@@ -315,7 +316,7 @@ class Registry {
   }
 }
 
-/** Make the argument of the process of `local/semantic-1`. @throws AppError `model_runtime_missing` (503) */
+/** Build the argument of the process of `local/semantic-1`. @throws AppError `model_runtime_missing` (503) */
 export function argumentOfBuiltIn(settings: Config['localModels']): ModelArgument {
   const { spec } = BUILT_IN_MODEL;
   const sha256 = spec.files.find(({ path: file }) => file === spec.modelFile)?.sha256 ?? null;

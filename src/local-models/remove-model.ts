@@ -8,9 +8,8 @@ import { deleteSharedFiles, removeFolders } from './model-folders.ts';
 import { deleteLocalModel, selectLocalModel } from './store.ts';
 
 /**
- * Remove an installed model from the installation and its files from this host. Other hosts stop using it within
+ * Remove an installed model from the installation, and its files from this host. Other hosts stop using it within
  * seconds.
- *
  * @throws AppError `model_not_found` (404), `model_in_use` (409) while a bucket uses it or a model that it serves
  */
 export async function removeModel(

@@ -1,7 +1,7 @@
 import { Gauge, type Registry } from 'prom-client';
 import type { RunnerState } from './runtime/model-runner.ts';
 
-/** Define the metrics of the processes of local models. @returns a function that stops the reports */
+/** Define the metrics of the processes of local models. @returns a function that stops reporting */
 export function openRunnerMetrics(registry: Registry, read: () => readonly RunnerState[]): () => void {
   let isOpen = true;
   const gauge = (name: string, help: string, numberOf: (state: RunnerState) => number) =>

@@ -12,7 +12,7 @@ export type Variant = (typeof VARIANTS)[number];
 
 const sha256 = z.string().regex(/^[0-9a-f]{64}$/);
 
-/** File of an installed model; its path is relative to the folder of the model. */
+/** File of an installed model, with a path relative to the model folder. */
 export const ModelFile = z.object({ path: z.string(), sizeBytes: z.int(), sha256 });
 export type ModelFile = z.output<typeof ModelFile>;
 
@@ -20,30 +20,30 @@ export type ModelFile = z.output<typeof ModelFile>;
 export const ModelSpec = z.object({
   name: LocalName,
   kind: z.enum(['embedding', 'reranker']),
-  /** Folder, archive or hub id of its origin, for people. */
+  /** Original folder, archive or hub id, for display. */
   source: z.string(),
-  /** Licence that its source stated; null if it stated none. */
+  /** Licence stated by its source, or null. */
   licence: z.string().nullable().default(null),
   variant: z.enum(VARIANTS),
-  /** Path of the model in ONNX. */
+  /** Path of the ONNX model. */
   modelFile: z.string(),
-  /** Length of its vectors, 1 for a reranker. */
+  /** Vector length; 1 for a reranker. */
   dimension: z.int().min(1),
   maxTokens: z.int().min(1),
   pooling: z.enum(POOLINGS),
   padId: z.int().min(0),
-  /** Text put in front of an input, by task type. */
+  /** Prefix of input texts, by task type. */
   prefixes: z.partialRecord(TaskType, z.string()),
   files: z.array(ModelFile).min(1),
 });
 export type ModelSpec = z.output<typeof ModelSpec>;
 
-/** Built-in model that embeds by default: one that matches meanings, or one that matches words. */
+/** Default built-in model: one that matches meanings, or one that matches words. */
 export type BuiltInChoice = 'semantic' | 'lexical';
 
 export interface LocalModel {
   readonly spec: ModelSpec;
-  /** Digest of the files and settings that determine its vectors. */
+  /** Digest of the files and settings that affect its vectors. */
   readonly revision: string;
   readonly installedAt: Date;
 }

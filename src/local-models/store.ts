@@ -7,7 +7,7 @@ interface Row {
   readonly installed_at: Date;
 }
 
-/** List the installed models of this installation, which belong to no organization. */
+/** List the installed models. They belong to the installation, not to an organization. */
 export async function selectLocalModels(sql: Sql): Promise<LocalModel[]> {
   const rows = await sql<Row[]>`SELECT revision, spec, installed_at FROM local_models ORDER BY name`;
   return rows.map(toModel);
@@ -18,7 +18,7 @@ export async function selectLocalModel(sql: Sql, name: string): Promise<LocalMod
   return rows[0] ? toModel(rows[0]) : null;
 }
 
-/** Record a model in place of an earlier revision with that name. */
+/** Record a model, replacing an earlier revision with the same name. */
 export async function upsertLocalModel(sql: Sql, { spec, revision }: Omit<LocalModel, 'installedAt'>): Promise<void> {
   const value = JSON.stringify(spec);
   await sql`
@@ -26,18 +26,18 @@ export async function upsertLocalModel(sql: Sql, { spec, revision }: Omit<LocalM
     ON CONFLICT (name) DO UPDATE SET revision = EXCLUDED.revision, spec = EXCLUDED.spec, installed_at = now()`;
 }
 
-/** @returns false if it did not exist */
+/** @returns false if it didn't exist */
 export async function deleteLocalModel(sql: Sql, name: string): Promise<boolean> {
   return (await sql`DELETE FROM local_models WHERE name = ${name}`).count > 0;
 }
 
-/** Select the built-in model that embeds by default; null before the first start. */
+/** Select the default built-in model; null before the first start. */
 export async function selectBuiltIn(sql: Sql): Promise<BuiltInChoice | null> {
   const [row] = await sql<{ built_in_model: BuiltInChoice | null }[]>`SELECT built_in_model FROM installation`;
   return row?.built_in_model ?? null;
 }
 
-/** Record the built-in model that embeds by default, unless another process was faster. @returns the recorded one */
+/** Record the default built-in model, unless another process was faster. @returns the recorded one */
 export async function recordBuiltIn(sql: Sql, choice: BuiltInChoice): Promise<BuiltInChoice> {
   await sql`UPDATE installation SET built_in_model = ${choice} WHERE built_in_model IS NULL`;
   return (await selectBuiltIn(sql)) ?? choice;

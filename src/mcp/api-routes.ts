@@ -8,9 +8,9 @@ const KEEP_MS = 60_000;
 const RETRY_MS = 2_000;
 const WAIT_MS = 3_000;
 
-/** Choice of the tools for which the API has routes. */
+/** Choice of the tools whose API routes exist. */
 export interface ToolChoice {
-  /** Select the tools to offer now: all tools until the routes of the API are known. */
+  /** Select the tools to offer now. Until the API's routes are known, offer all tools. */
   offered(): Promise<readonly Tool[]>;
 }
 
@@ -25,7 +25,7 @@ export function chooseTools(tools: readonly Tool[], client: RestClient, logger: 
     try {
       const listed = await runWithin(WAIT_MS, undefined, (signal) => listRoutes(client, signal));
       routes = new Set([...listed].map(withoutNames));
-      // An earlier release of the API has no such route.
+      // Earlier releases of the API don't have this route.
       answers = await runWithin(WAIT_MS, undefined, (signal) => hasAnswers(client, signal)).catch(() => false);
       askAtMs = performance.now() + KEEP_MS;
     } catch (error) {
@@ -47,7 +47,7 @@ export function chooseTools(tools: readonly Tool[], client: RestClient, logger: 
   };
 }
 
-/** Normalise a route, so that the names of path parameters do not matter. */
+/** Normalise a route, ignoring the names of path parameters. */
 function withoutNames(route: string): string {
   return route.replace(/\{[^}]*\}/g, '{}');
 }

@@ -10,22 +10,21 @@ import {
 } from '@modelcontextprotocol/server';
 import type { PersonDialog, Question } from './tool.ts';
 
-/** Name of the one question of a call. */
+/** Name of the single question of a call. */
 const KEY = 'approval';
 
 /**
- * Way in which approvals of a person are given: in a form of the client, which passes them on, or on a page of the
- * console, where the person signs in.
+ * Way in which a person gives approvals: in a form of the client, which passes them on, or on a console page after
+ * signing in.
  */
 export type ApprovalWay = 'form' | 'page';
 
 /**
- * Find out how a client can ask its person, and what the person answered to the question of this call.
- *
- * @param way in which approvals count; null for a client that cannot get a question
+ * Find out how a client can ask its user, and the user's answer to this call's question.
+ * @param way accepted way of approval; null for a client that can't receive questions
  */
 export function dialogOf(server: McpServer, { mcpReq }: ServerContext, way: ApprovalWay | null): PersonDialog {
-  // The newest revision tells the capabilities in each request, the older one at the beginning of a session.
+  // The newest revision sends the capabilities in each request, the older one at the start of a session.
   const envelope = mcpReq.envelope as Readonly<Record<string, ClientCapabilities | undefined>> | undefined;
   const capabilities = envelope?.[CLIENT_CAPABILITIES_META_KEY] ?? server.server.getClientCapabilities();
   const { elicitation } = capabilities ?? {};
@@ -40,7 +39,7 @@ export function dialogOf(server: McpServer, { mcpReq }: ServerContext, way: Appr
   };
 }
 
-/** A client that announces elicitation without its modes knows forms only. */
+/** Check a client's elicitation modes. A client that announces elicitation without modes supports only forms. */
 function canAsk(elicitation: ClientCapabilities['elicitation'], way: ApprovalWay): boolean {
   if (elicitation === undefined) return false;
   if (way === 'page') return elicitation.url !== undefined;
@@ -54,8 +53,8 @@ function booleansOf(content: Readonly<Record<string, unknown>> = {}): Record<str
 }
 
 /**
- * Ask a question in place of an answer. The client then makes the call again, with the answer and the state, which it
- * could change: the API checks what the state names.
+ * Return a question instead of a result. The client then repeats the call with the answer and the state. Since the
+ * client could change the state, the API checks its contents.
  */
 export function renderQuestion({ message, state, ask }: Question): InputRequiredResult {
   return inputRequired({ inputRequests: { [KEY]: requestOf(message, ask) }, requestState: state });

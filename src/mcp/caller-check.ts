@@ -6,20 +6,23 @@ import { runWithin } from '../platform/deadline.ts';
 import { AppError } from '../platform/errors.ts';
 import type { Secret } from '../platform/secret.ts';
 
-/** Lifetime of an answer. The API caches credentials for half a second more. A revoked one is refused in a second. */
+/**
+ * Lifetime of a cached verdict. The API caches for another half second, so a revoked credential is refused within a
+ * second.
+ */
 const FRESH_MS = 400;
 const ENTRIES_MAX = 10_000;
-/** Time for which a known caller is still admitted while the API is unreachable. The tools then report the outage. */
+/** Time for which to admit a known caller while the API is unreachable. The tools then report the outage. */
 const REMEMBERED_MS = 10 * 60_000;
 
 /** Facts about an accepted caller. */
 export interface KnownCaller {
   readonly orgId: string;
-  /** Access that a person gave to a client; null for a key or a user token. */
+  /** Access granted to a client by a person; null for a key or user token. */
   readonly grant: {
     readonly clientId: string;
     readonly givenBy: string;
-    /** Address of the tool server that it is for. */
+    /** Address of the tool server that it is valid for. */
     readonly toolServer: string;
   } | null;
   readonly scopes: readonly string[];
@@ -32,7 +35,7 @@ interface Verdict {
   readonly atMs: number;
 }
 
-/** Checks credentials by the API, with one call for all requests within 0.4 s. */
+/** Checks credentials at the API, with one API call for all requests within 0.4 s. */
 export class CallerCheck {
   readonly #verdicts = new LRUCache<string, Verdict>({ max: ENTRIES_MAX, ttl: REMEMBERED_MS });
   readonly #asking = new Map<string, Promise<Verdict>>();
@@ -81,7 +84,7 @@ export class CallerCheck {
     return asked;
   }
 
-  /** Ask the API and cache its answer. A failure to answer is not cached. */
+  /** Ask the API and cache its verdict. Don't cache a failed request. */
   async #ask(key: string, credential: Secret): Promise<Verdict> {
     let refused: AppError | null = null;
     let caller: KnownCaller | null = null;
@@ -102,7 +105,7 @@ function grantOf(grant: NonNullable<Me['grant']>): KnownCaller['grant'] {
   return { clientId: grant.client_id, givenBy: grant.given_by, toolServer: grant.tool_server };
 }
 
-/** Hash a credential for use as a key, so that a memory dump does not hold all credentials in clear text. */
+/** Hash a credential for use as a map key, so that a memory dump doesn't contain all credentials in plain text. */
 function keyOf(credential: Secret): string {
   return hash('sha256', credential.reveal(), 'base64');
 }

@@ -51,7 +51,7 @@ EXAMPLES
   SERVICE_MCP_BEARER_TOKEN=$(service-mcp token) SERVICE_API_KEY=svc_... service-mcp --http --port 8787
 `;
 
-/** Exit codes, as for the command `service`. */
+/** Exit codes, the same as for the command `service`. */
 const EXIT = { fault: 1, usage: 2, refused: 4 } as const;
 
 const COMMANDS = ['token', 'init'];
@@ -71,7 +71,7 @@ const FLAGS = {
   name: { type: 'string' },
 } as const;
 type Flag = keyof typeof FLAGS;
-/** Flags of each use, in addition to --help and --version. */
+/** Flags of each subcommand, in addition to --help and --version. */
 const FLAGS_OF: Readonly<Record<string, readonly Flag[]>> = {
   stdio: [],
   http: ['http', 'host', 'port'],
@@ -161,7 +161,10 @@ function parse(argv: readonly string[]) {
   return { command, flags };
 }
 
-/** Replace the error of Node's parser, which names its own options, by a message that names the flag. */
+/**
+ * Parse the arguments. Replace the error of Node's parser, which names its own options, by a message that names the
+ * flag.
+ */
 function parseLoosely(argv: readonly string[]) {
   return parseArgs({ args: [...argv], options: FLAGS, allowPositionals: true, strict: false, tokens: true }) as {
     values: { readonly [name in Flag]?: (typeof FLAGS)[name]['type'] extends 'string' ? string : boolean };
@@ -187,7 +190,7 @@ async function serveOverStdio({ env, note }: CommandIo): Promise<void> {
   await untilInterrupted((signal) =>
     serveStdio(settings, { input: process.stdin, output: process.stdout, logger, signal }),
   );
-  // Reading stdin would keep the process running.
+  // An open stdin would keep the process running.
   process.stdin.destroy();
 }
 

@@ -14,9 +14,9 @@ import { unchecked, withJson } from './tool-schema.ts';
 
 /** Time for which a client may cache the list of tools. */
 const TOOLS_TTL_MS = 60_000;
-/** First revision of the protocol with links in the results of tools. */
+/** First protocol revision with links in tool results. */
 const LINKS_SINCE = '2025-06-18';
-/** Number of calls of one organization that may wait, as a multiple of all running calls. */
+/** Maximum waiting calls of one organization, as a multiple of all running calls. */
 const WAITING_PER_CALL = 4;
 /** Time for which an organization counts as active after a call. */
 const ACTIVE_MS = 5_000;
@@ -29,15 +29,15 @@ const INSTRUCTIONS =
 
 /** Client of a session, as the tools use it. */
 export interface Session {
-  /** Organization whose share of the calls the session uses. */
+  /** Organization whose share of concurrent calls the session uses. */
   readonly ownerId: string;
   readonly api: ServiceApi;
   readonly results: SessionResults;
-  /** Way in which approvals count; null for a client that cannot get a question. */
+  /** Accepted way of approval; null for a client that can't receive questions. */
   readonly approvals: ApprovalWay | null;
 }
 
-/** Create the limit on concurrent tool calls. Active organizations divide the places equally. */
+/** Create the limit on concurrent tool calls. Active organizations share the places equally. */
 export function limitCalls(callsMax: number, callsOfOneMax: number): FairGate {
   return new FairGate({
     runningMax: callsMax,
@@ -47,7 +47,7 @@ export function limitCalls(callsMax: number, callsOfOneMax: number): FairGate {
   });
 }
 
-/** Create a server of the SDK that offers tools to one session. It serves both revisions of the protocol. */
+/** Create an SDK server that offers tools to one session. It supports both protocol revisions. */
 export function createServer(
   tools: readonly Tool[],
   session: Session,
@@ -66,7 +66,7 @@ export function createServer(
   );
   for (const tool of tools) {
     const { name, title, description, input, output, annotations } = tool;
-    // `readArguments` describes faults in sentences.
+    // Let `readArguments` validate, since it describes faults in sentences.
     const inputSchema = unchecked(withJson(input));
     const about = { title, description, inputSchema, outputSchema: withJson(output), annotations };
     const showsLinks = () => (server.server.getNegotiatedProtocolVersion() ?? '') >= LINKS_SINCE;
@@ -125,20 +125,20 @@ async function runTool(
     return { content: [{ type: 'text' as const, text }, ...shown], structuredContent: structured };
   } catch (error) {
     if (signal.aborted) throw signal.reason;
-    // The text of the API's message may repeat the caller's text. Its code and status are enough for the log.
+    // The API's message may repeat the caller's text. The code and status suffice for the log.
     if (error instanceof AppError) log(error.code, { status: error.status, ...error.details });
     else logger.error({ err: error, tool: tool.name }, 'tool failed');
     return { content: [{ type: 'text' as const, text: describeToolFailure(error) }], isError: true };
   }
 }
 
-/** Create the progress reports of a call. They are sent only if the call came with a progress token. */
+/** Create the progress reporter of a call. It only sends reports if the call has a progress token. */
 function progressOf({ mcpReq }: ServerContext): ToolContext['reportProgress'] {
   const progressToken = mcpReq._meta?.progressToken;
   if (progressToken === undefined) return async () => {};
   return async ({ done, total, message }) => {
     const params = { progressToken, progress: done, total, message };
-    // A client that has disconnected does not need the report.
+    // A disconnected client doesn't need the report.
     await mcpReq.notify({ method: 'notifications/progress', params }).catch(() => {});
   };
 }

@@ -3,7 +3,7 @@ import type { FoundResult, SessionResults } from './tool.ts';
 
 const BYTES_MAX = 64 * 1024 * 1024;
 const RESULTS_OF_SESSION_MAX = 500;
-/** Maximum number of sessions. A client of the revision without sessions counts as one. */
+/** Maximum number of sessions. In the revision without sessions, each client counts as one. */
 const SESSIONS_MAX = 10_000;
 /** Lifetime of a result, equal to that of its links. */
 const KEEP_MS = 3_600_000;
@@ -14,23 +14,23 @@ const ENTRY_BYTES = 2048;
 interface Entry {
   readonly session: string;
   readonly id: string;
-  /** Null for a passage that was read and is no result. */
+  /** Null for a passage that was read but isn't a search result. */
   readonly found: FoundResult | null;
   readonly shortId: string | null;
   isSeen: boolean;
 }
 
 interface SessionState {
-  /** Number of the last short id. Numbers are not used again, so that an old id never names another result. */
+  /** Number of the last short id. Numbers are never reused, so that an old id never names another result. */
   last: number;
-  /** Full ids of the entries, the least recently used first. */
+  /** Full ids of the entries, least recently used first. */
   readonly ids: Set<string>;
   readonly fullIdOf: Map<string, string>;
 }
 
 /**
- * Results of searches by session, which later calls name by their ids, and passages that were shown. All sessions share
- * one limit in bytes. The least recently used results are dropped first.
+ * Search results by session, which later calls refer to by id, and passages already shown. All sessions share one byte
+ * limit. The least recently used results are dropped first.
  */
 export class ResultCache {
   readonly #entries: LRUCache<string, Entry>;
@@ -68,7 +68,7 @@ export class ResultCache {
     };
   }
 
-  /** Delete the results of a session that has ended. */
+  /** Delete the results of an ended session. */
   forget(session: string): void {
     for (const id of [...(this.#sessions.peek(session)?.ids ?? [])]) this.#entries.delete(keyOf(session, id));
     this.#sessions.delete(session);
@@ -85,7 +85,7 @@ export class ResultCache {
   #set(entry: Entry): void {
     const { session, id, shortId } = entry;
     this.#entries.set(keyOf(session, id), entry);
-    // Without space for it, the result was not kept.
+    // The result wasn't kept if there was no space for it.
     if (!this.#entries.has(keyOf(session, id))) return;
     const { ids, fullIdOf } = this.#stateOf(session);
     ids.delete(id);

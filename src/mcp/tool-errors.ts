@@ -1,6 +1,6 @@
 import { AppError } from '../platform/errors.ts';
 
-/** Advice by status of the API, for a model that decides what to do next. */
+/** Advice by HTTP status, for a model that decides what to do next. */
 const ADVICE: Readonly<Record<number, string>> = {
   400: 'Correct the argument and call the tool again.',
   401: 'The key or token is no longer valid; ask the person to renew it. Trying again does not help.',
@@ -12,7 +12,7 @@ const ADVICE: Readonly<Record<number, string>> = {
   415: 'Send another type of content.',
 };
 
-/** Describe a failed call in words for a model: the fault, the argument, and the next step. Never a stack. */
+/** Describe a failed call for a model: the fault, the argument and the next step, but never a stack. */
 export function describeToolFailure(error: unknown): string {
   if (!(error instanceof AppError)) {
     return 'The tool server failed unexpectedly; its log says more. Try again later, or tell the person.';
@@ -38,7 +38,7 @@ function adviceOf({ status, retryAfterSeconds }: AppError): string {
   return ADVICE[status] ?? '';
 }
 
-/** Add a full stop to a message of the API. It gets no capital, since it may begin with the path of a field. */
+/** Add a full stop to an API message. Don't capitalise it, since it may begin with the path of a field. */
 function asSentence(message: string): string {
   return /[.!?]$/.test(message) ? message : `${message}.`;
 }

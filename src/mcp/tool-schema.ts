@@ -1,14 +1,14 @@
 import type { StandardSchemaWithJSON } from '@modelcontextprotocol/server';
 import type { z } from 'zod';
 
-/** Schema of arguments or answers, as the SDK takes it. */
+/** Schema of arguments or results, in the form of the SDK. */
 export type ToolSchema = StandardSchemaWithJSON<Record<string, unknown>, Record<string, unknown>>;
 
 type Json = Record<string, unknown>;
 
 /**
- * Keywords that the list of tools leaves out, since each client loads it into the context of its model. Errors explain
- * the bounds of arguments in sentences.
+ * Keywords to omit from the tool list, which each client loads into its model's context. Errors explain the limits of
+ * arguments in sentences.
  */
 const LEFT_OUT = new Set([
   ...['$schema', 'propertyNames', 'pattern', 'minLength', 'maxLength', 'minItems', 'maxItems'],
@@ -17,7 +17,7 @@ const LEFT_OUT = new Set([
 
 const schemas = new WeakMap<z.ZodObject, ToolSchema>();
 
-/** Cache the JSON Schema of a schema. The SDK asks for it in every session, and in each call of the newest revision. */
+/** Cache the JSON Schema of a schema. The SDK requests it in every session, and in each call of the newest revision. */
 export function withJson(schema: z.ZodObject): ToolSchema {
   const known = schemas.get(schema);
   if (known !== undefined) return known;
@@ -34,13 +34,13 @@ export function withJson(schema: z.ZodObject): ToolSchema {
   return cached as ToolSchema;
 }
 
-/** Return a schema that the SDK shows to clients and does not check. */
+/** Return a schema that the SDK shows to clients but doesn't validate. */
 export function unchecked(schema: ToolSchema): ToolSchema {
   const validate = (value: unknown) => ({ value: value as Record<string, unknown> });
   return { '~standard': { ...schema['~standard'], validate } };
 }
 
-/** Leave out the keywords of a JSON Schema that help no model. The names of properties are no keywords. */
+/** Remove the keywords of a JSON Schema that don't help a model. Property names aren't keywords. */
 function shorten(schema: unknown): unknown {
   if (Array.isArray(schema)) return schema.map(shorten);
   if (typeof schema !== 'object' || schema === null) return schema;
@@ -54,7 +54,7 @@ function shortenEach(properties: Json): Json {
   return Object.fromEntries(Object.entries(properties).map(([name, schema]) => [name, shorten(schema)]));
 }
 
-/** Return true for a rule on further properties that has no schema for them. Clients may ignore further properties. */
+/** Return true for an `additionalProperties` rule without a schema. Clients may ignore such properties. */
 function allowsAnything(name: string, value: unknown): boolean {
   return name === 'additionalProperties' && (typeof value === 'boolean' || Object.keys(value as Json).length === 0);
 }

@@ -17,28 +17,28 @@ import { searchTools } from './tools/search.ts';
 import { uploadTools } from './tools/upload.ts';
 import { workflowTools } from './tools/workflows.ts';
 
-/** Parts that stdio and HTTP share: the tools, the connection to the API, and the results of sessions. */
+/** Parts shared by stdio and HTTP: the tools, the API connection, and session results. */
 export interface ToolServer {
   readonly results: ResultCache;
-  /** Ask the API for the address under which it is an authorization server. */
+  /** Ask the API for its address as an authorization server. */
   findIssuer(signal: AbortSignal): Promise<string>;
-  /** Return the right that a tool needs. */
+  /** Return the right that a tool requires. */
   scopeOf(tool: string): string;
   /** Create a client of the API with the rights of a credential. */
   apiOf(credential: Secret): ServiceApi;
-  /** Create a server of the SDK for a session, with the tools for which the API has routes. */
+  /** Create an SDK server for a session, with the tools whose API routes exist. */
   serverFor(session: Session): Promise<ReturnType<typeof createServer>>;
   close(): Promise<void>;
 }
 
-/** @param limits.callsOfOneMax calls of one organization at the same time; by default all */
+/** @param limits.callsOfOneMax maximum concurrent calls of one organization; by default all */
 export function openToolServer(
   settings: ToolServerSettings,
   logger: Logger,
   limits: { readonly callsOfOneMax?: number } = {},
 ): ToolServer {
   const { baseUrl, callsMax } = settings.api;
-  // In addition to the tools' own calls, the server checks callers and asks for routes.
+  // Besides the tools' own calls, the server checks callers and requests routes.
   const client = new RestClient(baseUrl, { connectionsMax: callsMax + 8 });
   const all = allTools(settings);
   const choice = chooseTools(all, client, logger);

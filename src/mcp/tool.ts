@@ -3,42 +3,42 @@ import type { z } from 'zod';
 import type { SearchResult } from '../client/schema.ts';
 import type { ServiceApi } from '../client/service-api.ts';
 
-/** Result of a search, and the bucket in which it was found. */
+/** Search result, and the bucket in which it was found. */
 export interface FoundResult {
   readonly bucket: string;
   readonly result: SearchResult;
 }
 
-/** Results of a session, which later calls of the same session name by their ids. */
+/** Results of a session. Later calls of the session refer to them by id. */
 export interface SessionResults {
-  /** Keep a result, and return its short id. The same result keeps its id. */
+  /** Store a result, and return its short id. The same result always has the same id. */
   remember(bucket: string, result: SearchResult): string;
-  /** Find a result by its short or its full id. */
+  /** Find a result by its short or full id. */
   find(id: string): FoundResult | null;
   /** Record passages, by their full ids, as shown to the client. */
   markSeen(ids: readonly string[]): void;
   listSeen(): ReadonlySet<string>;
 }
 
-/** Person behind a client, whom the client can ask. */
+/** User behind a client, whom the client can ask. */
 export interface PersonDialog {
-  /** Way in which the client can ask for an approval: in a form, or on a page of the console; null if it cannot. */
+  /** Way in which the client can ask for an approval: in a form, or on a console page; null if it can't. */
   readonly asks: 'form' | 'page' | null;
-  /** Answer to the question that this call asked before; null if it asked none. */
+  /** Answer to this call's earlier question; null if it asked none. */
   readonly answer: {
     readonly state: string;
     readonly isAccepted: boolean;
-    /** Choices of a form by their names. */
+    /** Choices of a form, by name. */
     readonly decisions: Readonly<Record<string, boolean>>;
   } | null;
 }
 
-/** Question to the person behind a client. */
+/** Question to the user behind a client. */
 export interface Question {
   readonly message: string;
   /** Text that comes back with the answer. */
   readonly state: string;
-  /** Titles of the choices of a form by their names, or the page where the person decides. */
+  /** Titles of a form's choices by name, or the page where the user decides. */
   readonly ask: { readonly choices: Readonly<Record<string, string>> } | { readonly url: string };
 }
 
@@ -48,26 +48,26 @@ export interface ToolContext {
   readonly results: SessionResults;
   readonly person: PersonDialog;
   readonly signal: AbortSignal;
-  /** Report the progress of a long call to a client that asked for reports. */
+  /** Report the progress of a long call, if the client asked for reports. */
   readonly reportProgress: (progress: { done: number; total: number; message: string }) => Promise<void>;
 }
 
-/** Link to a document, for clients that show links beside the text. */
+/** Link to a document, for clients that show links next to the text. */
 export interface DocumentLink {
   readonly uri: string;
   /** File name. */
   readonly name: string;
   readonly mimeType?: string | undefined;
-  /** Bytes of the file. */
+  /** Size of the file. */
   readonly size?: number | undefined;
 }
 
-/** Answer of a tool: the object that its output schema describes, and the same as text. */
+/** Result of a tool: an object in the form of its output schema, and the same as text. */
 export interface ToolReply {
   readonly structured: Record<string, unknown>;
   readonly text: string;
   readonly links?: readonly DocumentLink[];
-  /** Question that is asked in place of this answer. */
+  /** Question to ask instead of returning this result. */
   readonly question?: Question | null;
 }
 
@@ -79,16 +79,16 @@ export interface Tool {
   readonly input: z.ZodObject;
   readonly output: z.ZodObject;
   readonly annotations: ToolAnnotations;
-  /** Route of the API that the tool calls (`POST /v1/memory/search`). Without it the tool is not offered. */
+  /** API route that the tool calls, such as `POST /v1/memory/search`. If the API lacks it, the tool isn't offered. */
   readonly route: string;
   /** Set for a tool that is offered only if the installation has a chat model. */
   readonly needsAnswers?: true;
-  /** Right of the caller that the tool needs; by default `search`. */
+  /** Right that the caller needs; by default `search`. */
   readonly scope?: 'documents:write' | 'workflows:run';
   readonly call: (args: Record<string, unknown>, context: ToolContext) => Promise<ToolReply>;
 }
 
-/** Declare a tool, and pass the types of arguments and answer from the declaration to the call. */
+/** Declare a tool. Its `call` gets the types of the declared arguments and result. */
 export function defineTool<I extends z.ZodObject, O extends z.ZodObject>(
   tool: Omit<Tool, 'input' | 'output' | 'call'> & {
     readonly input: I;

@@ -7,7 +7,7 @@ export interface BytePairVocabulary {
   readonly tokenBytesMax: number;
 }
 
-/** Length up to which a linear search for the lowest rank is faster than a heap. */
+/** Maximum length for which a linear search for the lowest rank is faster than a heap. */
 const SCANNED_BYTES_MAX = 64;
 /** Factor above every position, so that rank and position fit into one exact number. */
 const POSITIONS = 2 ** 26;
@@ -17,7 +17,7 @@ const scores = new Int32Array(SCANNED_BYTES_MAX + 2);
 const NO_RANK = 0x7fffffff;
 
 /**
- * Count the tokens that byte-pair encoding makes of one pre-token. It merges the two neighbours whose union has the
+ * Count the tokens into which byte-pair encoding splits one pre-token. It merges the two neighbours whose union has the
  * lowest rank, the leftmost first, until no union is a token. O(n log n), so that a long run without a space costs no
  * more than prose.
  *
@@ -74,7 +74,7 @@ function countByHeap(bytes: string, vocabulary: BytePairVocabulary): number {
   const next = new Int32Array(length + 1);
   const previous = new Int32Array(length + 1);
   const score = new Int32Array(length + 1).fill(-1);
-  // At most one candidate for each initial pair, and one more for each merge.
+  // There is at most one candidate per initial pair, and one more per merge.
   const heap = new MinHeap(2 * length);
   for (let i = 0; i <= length; i++) {
     next[i] = i + 1;
@@ -109,7 +109,7 @@ function countByHeap(bytes: string, vocabulary: BytePairVocabulary): number {
   return parts;
 }
 
-/** Priority queue of numbers of at least 0, lowest first. */
+/** Priority queue of non-negative numbers, lowest first. */
 class MinHeap {
   readonly #items: Float64Array;
   #size = 0;

@@ -23,18 +23,18 @@ export interface Model {
   /** Length of the vectors that the vendor sends. */
   readonly nativeDimension: number;
   readonly maxTokens: number;
-  /** True if a request can ask for another dimension than the default. */
+  /** True if requests can specify a dimension. */
   readonly variableDimensions: boolean;
   /** Revision of the vendor's model. Vectors of two revisions are never mixed. */
   readonly revision: string;
-  /** Prefix of a text by task type, for models that need prefixes. */
+  /** Prefixes of texts by task type, for models that need them. */
   readonly prefixes: Readonly<Partial<Record<TaskType, string>>>;
   /** False if the model reads its task from the text alone, so that calls name no task type. */
   readonly takesTaskType: boolean;
   readonly tokenizer: TokenizerChoice;
-  /** Dimension to request from the vendor. Null for its default, which is `nativeDimension`. */
+  /** Dimension to request from the vendor; null for its default, `nativeDimension`. */
   readonly upstreamDimensions: number | null;
-  /** Price of a million tokens, in the operator's currency; 0 if unset. */
+  /** Price per million tokens, in the operator's currency; 0 if unset. */
   readonly pricePerMillion: number;
   /** Local model that serves it, or null for a vendor's model and `local/lexical-1`. */
   readonly local: { readonly name: string; readonly isInstalled: boolean } | null;
@@ -53,7 +53,7 @@ export interface InstalledModel {
   readonly isHere: boolean;
 }
 
-/** Operator's settings of an own model, or changes to a model of the catalog. */
+/** Settings of the operator's own model, or changes to a catalog model. */
 export interface ModelSettings {
   readonly id: string;
   readonly vendor?: string | undefined;
@@ -72,7 +72,7 @@ export interface ModelSettings {
 export const ALIAS_ID = 'service-embed-1-small';
 /** Built-in model that matches words. */
 export const LEXICAL_ID = 'local/lexical-1';
-/** Built-in model that matches meanings. Its weights come with the program. */
+/** Built-in model that matches meanings. Its weights are part of the program. */
 export const SEMANTIC_ID = 'local/semantic-1';
 
 /** Models of the contract (2.1) and the built-in model. */
@@ -154,22 +154,22 @@ export type ModelView = z.output<typeof ModelView>;
 export class Catalog {
   /** Models of the contract and of the settings. */
   readonly #fixed: ReadonlyMap<string, Model>;
-  /** The fixed ones, and those of vendors that were added while the service runs. */
+  /** Fixed models, and those of vendors added at run time. */
   #configured: ReadonlyMap<string, Model>;
   #installed: readonly InstalledModel[] = [];
-  /** All models, including those installed now. */
+  /** All models, including currently installed ones. */
   #models: ReadonlyMap<string, Model>;
   /** All models by their vendors' own names, which several can share. */
   #byVendorName: ReadonlyMap<string, readonly Model[]>;
   readonly #named: ReadonlySet<string>;
-  /** Ids by the operator's further names. */
+  /** Model ids by the operator's additional names. */
   readonly #moreNames: ReadonlyMap<string, string>;
 
   /**
-   * @param upstreamNames by vendor and model id: different names under which a vendor serves models. Another name means
-   *   another model, so it is part of the revision
-   * @param moreNames model id by further name, which the operator chooses
-   * @param protocols wire protocol by vendor, which brings the known models of the protocol
+   * @param upstreamNames by vendor and model id: names that differ from the vendor's usual ones. A different name means
+   *   a different model, so it is part of the revision
+   * @param moreNames model ids by additional names chosen by the operator
+   * @param protocols wire protocol by vendor, which adds the protocol's known models
    * @throws AppError `config_invalid` that names the model and the missing setting
    */
   constructor(
@@ -200,7 +200,7 @@ export class Catalog {
     }
     for (const [name, id] of Object.entries(moreNames)) {
       if (models.has(name)) throw invalidName(name, 'is the id of a model; choose another name');
-      // A model that is installed later has an id of `local/`.
+      // A model that may be installed later has an id under `local/`.
       if (!models.has(id) && !id.startsWith('local/')) {
         throw invalidName(name, `names the unknown model "${id}"; add it to models`);
       }
@@ -214,8 +214,7 @@ export class Catalog {
 
   /**
    * Replace the models installed on this host. They serve the models whose settings name them.
-   *
-   * @returns sentences about settings that do not fit the installed models
+   * @returns warnings about settings that don't fit the installed models
    */
   setInstalled(installed: readonly InstalledModel[]): string[] {
     this.#installed = installed;
@@ -236,9 +235,8 @@ export class Catalog {
   }
 
   /**
-   * Replace the models of added vendors. A model of the contract or of the settings stays as it is.
-   *
-   * @param protocols wire protocol by added vendor, whose known models come first
+   * Replace the models of added vendors. Models of the contract or the settings stay unchanged.
+   * @param protocols wire protocol by added vendor; the protocol's known models come first
    */
   setAdded(added: readonly ModelSettings[], protocols: Readonly<Record<string, string>> = {}): void {
     const models = new Map(this.#fixed);
@@ -250,14 +248,14 @@ export class Catalog {
     this.setInstalled(this.#installed);
   }
 
-  /** Return true if the settings of the operator name the model. */
+  /** Return true if the operator's settings name the model. */
   isNamed(id: string): boolean {
     return this.#named.has(id);
   }
 
   /**
-   * Find a model by its id, by a name of the settings, or by the vendor's own name of it (`text-embedding-3-small`),
-   * which unchanged client code sends. A name that several vendors use is refused.
+   * Find a model by id, by a name in the settings, or by the vendor's own name (`text-embedding-3-small`), which
+   * unchanged client code sends. Refuse a name that several vendors use.
    *
    * @throws AppError `unknown_model` (400) that names the closest model and says how to list the models
    */
@@ -274,7 +272,7 @@ export class Catalog {
     });
   }
 
-  /** Describe what to name instead of an unknown model. */
+  /** Suggest a name in place of an unknown model. */
   #hintFor(name: string): string {
     const sameName = this.#byVendorName.get(name);
     if (sameName) return `${sameName.map(({ id }) => id).join(' and ')} have this name; name one of them`;
@@ -311,7 +309,9 @@ function installedModel(own: InstalledModel): Model {
   };
 }
 
-/** Serve a model of the settings with an installed one. A new revision of that one is a new revision of this one. */
+/**
+ * Serve a model of the settings with an installed model. A new revision of the latter is a new revision of the former.
+ */
 function servedBy(known: Model, own: InstalledModel): Model {
   return {
     ...known,
@@ -324,8 +324,8 @@ function servedBy(known: Model, own: InstalledModel): Model {
 }
 
 /**
- * Add the prompts of a model that needs some. Prefixes of the settings replace them all. Vectors with prompts are not
- * comparable with those of releases that added none, so their revision differs.
+ * Add the prompts of a model that needs them. Prefixes in the settings replace all of them. Vectors with prompts aren't
+ * comparable with those of releases without prompts, so their revision differs.
  */
 function prompted(known: Model, name: string, hasOwnPrefixes: boolean): Model {
   const prompts = known.local === null ? promptsOf(name) : null;
@@ -345,7 +345,7 @@ function configured(known: Model | undefined, own: ModelSettings): Model {
   if (own.local !== undefined && own.vendor !== undefined)
     throw invalidModel(own.id, 'must have either vendor or local, not both');
   if (known && known.kind !== 'semantic') throw invalidModel(own.id, 'is built in and cannot be changed');
-  // For a catalog model, `dimensions` is the default of our answers, not the length that the vendor sends.
+  // For a catalog model, `dimensions` is the default of our responses, not the length that the vendor sends.
   const native = own.upstreamDimensions ?? known?.nativeDimension ?? dimensions;
   const base = known ?? model(own.id, vendor, dimensions, maxTokens, false);
   return {
@@ -386,7 +386,7 @@ function tokenizerOf(setting: string): TokenizerChoice {
   return { kind: 'file', path: setting };
 }
 
-/** Fields of a model that change while the service runs. */
+/** Model fields that can change at run time. */
 export type ModelState = Pick<ModelView, 'available' | 'calibrated' | 'status' | 'space' | 'map_version' | 'score'>;
 
 export function viewOf(entry: Model, state: ModelState): ModelView {

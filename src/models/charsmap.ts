@@ -1,9 +1,9 @@
 /**
- * Table of replacements of SentencePiece: a double-array trie over UTF-8 (darts-clone,
+ * SentencePiece's table of replacements: a double-array trie over UTF-8 (darts-clone,
  * https://github.com/s-yata/darts-clone). Its values are positions in a list of zero-terminated replacements.
  */
 export interface Charsmap {
-  /** Find the replacement of the shortest prefix of `text` that has one, or return null. */
+  /** Find the replacement of the shortest prefix of `text` with a replacement, or return null. */
   find(text: string): string | null;
 }
 
@@ -33,7 +33,7 @@ export function readCharsmap(table: string): Charsmap {
   };
 }
 
-/** Maximum number of cached graphemes. Further ones are looked up each time. */
+/** Maximum number of cached graphemes. Others are looked up each time. */
 const CACHE_MAX = 20_000;
 
 /** @returns the value of the shortest key that is a prefix of `key`, or -1 */

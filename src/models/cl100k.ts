@@ -5,13 +5,14 @@ import { type BytePairVocabulary, countMerged } from './byte-pairs.ts';
 import { RecentCounts } from './recent-counts.ts';
 import type { CountText } from './tokens.ts';
 
-/** Length of the longest token in bytes. A text has at least its UTF-8 length divided by this as tokens. */
+/** Length of the longest token in bytes. A text has at least its UTF-8 length divided by this number of tokens. */
 export const CL100K_TOKEN_BYTES_MAX = 128;
 /**
- * Length above which a pre-token is cut. A text with one exceeds the limit of every model with this vocabulary (8,191).
+ * Length above which a pre-token is cut. A text with such a pre-token exceeds the limit of every model with this
+ * vocabulary (8,191).
  */
 const PRETOKEN_BYTES_MAX = CL100K_TOKEN_BYTES_MAX * 8192;
-/** Lines read between two event-loop yields: under 1 ms, 5 ms while the code is cold. */
+/** Lines to read between event-loop yields: under 1 ms, or 5 ms while the code is cold. */
 const LINES_PER_SLICE = 1024;
 const CACHED_PRETOKENS_MAX = 16_384;
 const CACHED_PRETOKEN_CHARS_MAX = 24;
@@ -20,14 +21,13 @@ const CACHED_PRETOKEN_CHARS_MAX = 24;
  * Read the vocabulary of cl100k_base (one token per line: base64, space, rank), with event-loop yields between slices
  * of lines.
  *
- * @returns a function that counts the tokens of a text. The text is always plain: names of control tokens such as
- *   `<|endoftext|>` are counted as letters. Every string is accepted, in linear time; a lone surrogate counts as
- *   U+FFFD.
+ * @returns a function that counts the tokens of a text. Names of control tokens such as `<|endoftext|>` count as plain
+ *   text. It accepts every string, in linear time; a lone surrogate counts as U+FFFD.
  */
 export async function loadCl100k(): Promise<CountText> {
   const file = createRequire(import.meta.url).resolve('gpt-tokenizer/data/cl100k_base.tiktoken');
   const vocabulary = await readVocabulary(await readFile(file));
-  // Words in scripts other than Latin have many tokens, and a text repeats them. Emptied when full.
+  // Cache of words, which in non-Latin scripts have many tokens and recur within a text. Emptied when full.
   const cached = new Map<string, number>();
   const countWide = (pretoken: string): number => {
     const known = cached.get(pretoken);
@@ -96,7 +96,7 @@ function kindAt(text: string, at: number): number {
   if (known !== 0) return known;
   const wide = code >= 0xd800 && code < 0xdc00;
   const kind = kindOf(wide ? String.fromCodePoint(text.codePointAt(at) as number) : text.charAt(at));
-  // The kind of a high surrogate depends on the low one, so it is not cached.
+  // The kind of a high surrogate depends on the low one, so don't cache it.
   if (!wide) kinds[code] = kind;
   return kind;
 }
@@ -119,8 +119,8 @@ function widthAt(text: string, at: number): number {
  * Return the end of the pre-token that begins at `at`, by the pattern of cl100k_base
  * (https://github.com/openai/tiktoken/blob/main/tiktoken_ext/openai_public.py):
  * `'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+|
- * ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s`. The pattern is written as code, since a run of a million
- * letters overflows the stack of a regular expression.
+ * ?[^\s\p{L}\p{N}]++[\r\n]*+|\s++$|\s*[\r\n]|\s+(?!\S)|\s`. It is implemented in code, since a run of a million letters
+ * overflows the stack of a regular expression.
  */
 function pretokenEnd(text: string, at: number): number {
   const contraction = text.charCodeAt(at) === 0x27 ? contractionEnd(text, at) : -1;

@@ -8,22 +8,23 @@ import { loadedTokenizer, loadTokenizer, TokenizerFileError } from './tokenizers
 import { tokenUpperBound } from './tokens.ts';
 
 /**
- * Characters to count inline, in less than about 10 ms even for the slowest texts. Longer texts go to a worker thread.
+ * Maximum characters to count inline, in less than about 10 ms even for the slowest texts. Longer texts go to a worker
+ * thread.
  */
 const INLINE_CHARS_MAX = { estimate: 131_072, cl100k: 8192, file: 2048 } as const;
 /** Multiple of the model's limit up to which counts are exact. */
 const COUNTED_LIMITS = 4;
 const COUNT_MODULE = new URL('./count-on-thread.ts', import.meta.url);
 
-/** Part of a model that determines its counts. */
+/** Parts of a model that affect its token counts. */
 type CountedModel = Pick<Model, 'id' | 'tokenizer' | 'maxTokens'>;
 
 /** Counts tokens by each model's catalog entry: with the vendor's vocabulary, a `tokenizer.json`, or an estimate. */
 export interface TokenCounters {
   /**
-   * Count the tokens of each text: at once if the work is small and the tokenizer is loaded, else on a worker thread or
-   * after reading the vocabulary. Unless it is an estimate, a count is exact up to 4 times the model's limit. A longer
-   * text may get any greater number.
+   * Count the tokens of each text: immediately if the work is small and the tokenizer is loaded, else on a worker
+   * thread or after reading the vocabulary. Unless it is an estimate, a count is exact up to 4 times the model's limit.
+   * For a longer text, it may be any larger number.
    *
    * @throws AppError `config_invalid` (500) for a missing or broken tokenizer file; the signal's reason
    */
@@ -33,9 +34,9 @@ export interface TokenCounters {
     signal?: AbortSignal,
   ): readonly number[] | Promise<readonly number[]>;
   /**
-   * Load the tokenizers of these models into this process, so that small texts are then counted at once. Parsing a
-   * `tokenizer.json` blocks the event loop (0.4 s for 250,000 tokens), so call this before listening. Otherwise models
-   * with a file are always counted on a worker thread.
+   * Load the tokenizers of these models into this process, so that small texts are counted immediately. Parsing a
+   * `tokenizer.json` blocks the event loop (0.4 s for 250,000 tokens), so call this before listening. Without this
+   * call, models with a file are always counted on a worker thread.
    *
    * @throws AppError `config_invalid` (500) for a missing or broken tokenizer file
    */
@@ -44,12 +45,12 @@ export interface TokenCounters {
 
 /** Known token counts of texts, in the order of the texts. */
 export interface CountedTokens {
-  /** Model of these counts, which include its prefix of a text. */
+  /** Model of these counts, which include its text prefix. */
   readonly model: string;
   readonly tokens: readonly number[];
 }
 
-/** Make a counter of texts with known tokens. */
+/** Create a counter of texts with known token counts. */
 export function knownTokens(
   texts: readonly string[],
   tokens: readonly number[],
@@ -82,8 +83,8 @@ export function openTokenCounters(threads: Threads): TokenCounters {
 }
 
 /**
- * Count the tokens of each text on the event loop, in slices of about 10 ms at most. For a job this saves the memory of
- * the tokenizer on every thread; only a long text still goes to one.
+ * Count the tokens of each text on the event loop, in slices of at most about 10 ms. For a job, this saves the memory
+ * of a tokenizer on every thread; only long texts still go to one.
  *
  * @throws what `count` throws
  */
@@ -108,8 +109,8 @@ export async function countInSlices(
 }
 
 /**
- * Refuse a text that is longer than the model accepts. Count only texts that may be too long: the length in UTF-8 bytes
- * bounds the tokens, except with a `tokenizer.json`, whose normaliser may lengthen a text.
+ * Refuse a text that is too long for the model. Count only texts that may be too long: the number of UTF-8 bytes bounds
+ * the number of tokens, except with a `tokenizer.json`, whose normaliser may lengthen a text.
  *
  * @param options.indexes position of each text in the request, for the error; by default its position in the list
  * @param options.asked model that the caller named, which may accept less than the embedding model `model`
@@ -146,14 +147,12 @@ export async function checkTokenLimit(
   }
 }
 
-/**
- * Return an upper bound of the tokens of each text, at almost no cost, or null for a tokenizer without such a bound.
- */
+/** Return a cheap upper bound of the tokens of each text, or null for a tokenizer without such a bound. */
 export function tokenBounds(model: Model, texts: readonly string[]): number[] | null {
   return model.tokenizer.kind === 'cl100k' ? texts.map(tokenUpperBound) : null;
 }
 
-/** Choose the model that accepts less, since an alias may have backends that accept more than itself. */
+/** Choose the model with the lower limit, since an alias may have backends with a higher limit than its own. */
 export function limitingModel(asked: Model, model: Model): Model {
   return asked.maxTokens < model.maxTokens ? asked : model;
 }

@@ -11,7 +11,7 @@ interface KnownModel {
   readonly tokenizer?: 'cl100k';
 }
 
-/** Facts about a model, with its name at the vendor instead of its id. */
+/** Facts about a model, with the vendor's name instead of an id. */
 type Facts = Omit<KnownModel, 'id' | 'vendor'> & { readonly name: string };
 
 /** Prompt of queries; documents and texts to compare with each other have none. */
@@ -29,7 +29,7 @@ function fact(name: string, dimensions: number, maxTokens: number, more: Partial
 
 const VARIABLE = { variableDimensions: true } as const;
 
-/** Protocols of servers that hold only models that somebody deployed there. */
+/** Protocols of servers that only have models deployed there by somebody. */
 const DEPLOYED: ReadonlySet<string> = new Set(['azure', 'nim']);
 
 /**
@@ -37,7 +37,7 @@ const DEPLOYED: ReadonlySet<string> = new Set(['azure', 'nim']);
  * without settings.
  */
 const KNOWN: Readonly<Record<string, readonly Facts[]>> = {
-  // learn.microsoft.com/azure/foundry/openai/how-to/embeddings. The names are usual names of deployments.
+  // learn.microsoft.com/azure/foundry/openai/how-to/embeddings. The names are common deployment names.
   azure: [
     fact('text-embedding-3-small', 1536, 8191, { ...VARIABLE, tokenizer: 'cl100k' }),
     fact('text-embedding-3-large', 3072, 8191, { ...VARIABLE, tokenizer: 'cl100k' }),
@@ -76,9 +76,8 @@ const KNOWN: Readonly<Record<string, readonly Facts[]>> = {
 };
 
 /**
- * Find the length of texts that a model takes, by its name at any vendor. Models of one name are the same model.
- *
- * @param models models of the catalog
+ * Find the maximum text length of a model by its name at any vendor. Models with the same name are the same model.
+ * @param models catalog models
  * @returns tokens, or null for an unknown name
  */
 export function knownTokensMax(
@@ -92,7 +91,7 @@ export function knownTokensMax(
 /**
  * List the known models of a provider.
  *
- * @param named ids that the operator named. Others are left out if the server may not hold them
+ * @param named ids named by the operator; others are omitted if the server may not have them
  */
 export function knownModelsOf(vendor: string, protocol: string, named: Pick<ReadonlySet<string>, 'has'>): KnownModel[] {
   const known = (KNOWN[protocol] ?? []).map(({ name, ...facts }) => ({ id: `${vendor}/${name}`, vendor, ...facts }));

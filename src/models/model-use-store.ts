@@ -1,9 +1,9 @@
 import type { Sql } from '../platform/postgres.ts';
 
-/** Names that a refusal lists at most. */
+/** Maximum number of names in a refusal. */
 const NAMED_MAX = 20;
 
-/** Select the names of the buckets, of every organization, whose vectors one of the models made: at most 20. */
+/** Select the names of at most 20 buckets, across all organizations, whose vectors come from one of the models. */
 export async function selectBucketsOfModels(sql: Sql, models: readonly string[]): Promise<string[]> {
   const rows = await sql`
     SELECT b.name FROM index_tables t JOIN buckets b ON b.id = t.bucket_id

@@ -51,12 +51,12 @@ class CorrectLowercase extends LowercaseNormalizer {
   }
 }
 
-/** Keep a sigma at the end of a word plain, as the reference does. JavaScript lowers it to the final form. */
+/** Keep a sigma at the end of a word plain, as the reference does. JavaScript converts it to the final form. */
 function plainSigma(text: string): string {
   return text.replaceAll('Σ', 'σ');
 }
 
-/** Run of printable ASCII, without a last character that a mark may follow. */
+/** Run of printable ASCII, without a last character that might be followed by a mark. */
 const ASCII_RUN = /[\x20-\x7e]+(?=[\x20-\x7e\r\n]|$)/g;
 /** Graphemes with more bytes are normalised character by character. */
 const GRAPHEME_BYTES_MAX = 5;

@@ -18,12 +18,12 @@ export const GEMINI_2_PROMPTS: Readonly<Record<TaskType, string>> = {
 };
 
 /**
- * Names of models that take their task from a prompt in the text: at the vendor, at a gateway that puts the vendor in
- * front, and the id in the catalog.
+ * Names of models that take their task from a prompt in the text: the vendor's name, a gateway's name with the vendor
+ * as prefix, and the catalog id.
  */
 const GEMINI_2_NAME = /(?:^|\/)gemini-embedding-2(?:-preview)?$|^vendor-b\/embedding-002$/;
 
-/** Return the prompts of a model by its name at the vendor, or by its id. Return null if it needs none. */
+/** Return a model's prompts by its vendor's name or its id; null if it needs none. */
 export function promptsOf(name: string): Readonly<Record<TaskType, string>> | null {
   return GEMINI_2_NAME.test(name) ? GEMINI_2_PROMPTS : null;
 }

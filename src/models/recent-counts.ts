@@ -1,18 +1,18 @@
 /** Number of slots, a power of two. */
 const SLOTS = 8192;
-/** Length up to which V8 copies a slice of a text. A longer slice would keep the whole text in memory. */
+/** Maximum length of a slice that V8 copies. A longer slice would keep the whole text in memory. */
 const CHARS_MAX = 12;
 
 /**
- * Token counts of short pre-tokens. A hash of the characters selects the slot, where the next pre-token with that hash
- * replaces the previous one. Known pre-tokens are compared inside the text, because cutting one out and looking it up
- * takes three times as long.
+ * Token counts of short pre-tokens. A hash of the characters selects the slot; the next pre-token with that hash
+ * replaces the previous one. Known pre-tokens are compared within the text, because slicing and looking up takes three
+ * times as long.
  */
 export class RecentCounts {
   readonly #pretokens: string[] = new Array<string>(SLOTS).fill('');
   readonly #counts = new Uint8Array(SLOTS);
 
-  /** Return the count of `text[from .. to)`, and call `count` if it is unknown. */
+  /** Return the count of `text[from .. to)`. Call `count` if it is unknown. */
   countOf(text: string, from: number, to: number, count: (pretoken: string) => number): number {
     if (to - from > CHARS_MAX) return count(text.slice(from, to));
     let hash = 0;

@@ -3,9 +3,8 @@ import type { Sql } from '../platform/postgres.ts';
 import { selectBucketsOfModels } from './model-use-store.ts';
 
 /**
- * Refuse to remove models that buckets use, since their uploads would fail and their vectors could not be searched.
- *
- * @param what what is removed, for the message
+ * Refuse to remove models that buckets use, since uploads would fail and vectors couldn't be searched.
+ * @param what noun for the removed thing, for the message
  * @throws AppError `model_in_use` (409), which names the buckets
  */
 export async function refuseUsedModels(sql: Sql, models: readonly string[], what: string): Promise<void> {

@@ -9,7 +9,7 @@ import type { CountText } from './tokens.ts';
  * in a Unigram model, and the patterns of a tokenizer may take longer. Any segment takes under 6 ms.
  */
 const SEGMENT_CHARS_MAX = 1024;
-/** Distance before the end of a segment to search for a word boundary. */
+/** Distance before the end of a segment within which to look for a word boundary. */
 const SPACE_SOUGHT_CHARS = 256;
 
 /** Fields that the library requires. Other fields depend on the tokenizer. */
@@ -17,7 +17,7 @@ const TokenizerFile = z.looseObject({
   model: z.looseObject({
     // Absent in old files. The library treats any other type as a separate format.
     type: z.enum(['BPE', 'WordPiece', 'Unigram']).optional(),
-    // Entries are not checked, since there may be 250,000.
+    // Don't validate entries, since there may be 250,000.
     vocab: z.custom<object>((vocab) => typeof vocab === 'object' && vocab !== null),
   }),
   added_tokens: z.array(z.looseObject({ id: z.int(), content: z.string() })).default([]),
@@ -36,7 +36,7 @@ const TokenizerFile = z.looseObject({
 export async function readTokenizerFile(path: string): Promise<HuggingFaceTokenizer> {
   const tokenizer = new Tokenizer(TokenizerFile.parse(JSON.parse(await readFile(path, 'utf8'))), {});
   correctNormalizers(tokenizer);
-  // Tokenise once, since the parts of a valid file may still not match.
+  // Tokenise once, since the parts of a valid file may still be inconsistent.
   tokenizer.encode('a');
   return tokenizer;
 }

@@ -1,7 +1,7 @@
 import * as library from '@huggingface/tokenizers';
 
-// The package's type declarations import files without their extension, so the compiler does not find them. These are
-// the used parts.
+// The package's type declarations import files without their extension, so the compiler does not find them. Declare the
+// parts that we use.
 
 /** Tokenizer of a `tokenizer.json`. */
 export interface HuggingFaceTokenizer {

@@ -1,6 +1,6 @@
 /**
- * Function that counts the tokens of one text. The count is exact up to `stopAfter`. Above that it may be any greater
- * number, so that a text far beyond a limit is not read to its end.
+ * Function that counts the tokens of one text. The count is exact up to `stopAfter`. Above that, it may be any larger
+ * number, so that a text far beyond a limit isn't read to the end.
  */
 export type CountText = (text: string, stopAfter: number) => number;
 
@@ -97,8 +97,8 @@ export function countTokens(text: string): number {
 }
 
 /**
- * Return an upper bound of the tokens of a text, at almost no cost: every token of a byte-level encoding has at least
- * one UTF-8 byte. A text whose bound is within a limit needs no counting.
+ * Return a cheap upper bound of the tokens of a text: every token of a byte-level encoding has at least one UTF-8 byte.
+ * A text whose bound is within a limit needs no counting.
  */
 export function tokenUpperBound(text: string): number {
   return Buffer.byteLength(text);

@@ -5,13 +5,13 @@ import { AppError } from '../platform/errors.ts';
 import { SocketReader, sendBody, streamOf } from './byte-stream.ts';
 import type { Reply, Request } from './wire.ts';
 
-/** Reply of a server, and the bytes that come with it. */
+/** Reply of a server, and the bytes that accompany it. */
 export interface Answer {
   readonly reply: Reply;
   readonly body: Readable | null;
 }
 
-/** List a data directory's servers with the version and settings of the command. Some may have been killed. */
+/** List a data directory's servers that have the version and settings of the command. Some may have been killed. */
 export function findServers(dataDir: string, env: NodeJS.ProcessEnv, version: string): OperatorAccess[] {
   return readOperatorAccess(dataDir).filter(
     (server) =>
@@ -23,7 +23,7 @@ export function findServers(dataDir: string, env: NodeJS.ProcessEnv, version: st
  * Send a request to a running server and wait for the reply.
  *
  * @param openBody opens the bytes that follow the request, if any
- * @returns null if the server no longer runs; nothing was sent then
+ * @returns null if the server is no longer running; nothing was sent in that case
  * @throws AppError `server_stopped` (503) if it stopped before it replied; the signal's reason; the error of the body
  */
 export async function askServer(
@@ -62,7 +62,7 @@ export async function askServer(
 async function sendAndRead(socket: Socket, reader: SocketReader, body: Readable, signal: AbortSignal): Promise<Reply> {
   const answered = new AbortController();
   const sent = sendBody(socket, body, AbortSignal.any([signal, answered.signal]));
-  // A broken connection also ends the reply, with an error that states the remedy.
+  // A broken connection also ends the reply, with a more helpful error.
   const broken = new Promise<never>((_, reject) => {
     sent.catch((error) => {
       if (!socket.destroyed && socket.errored === null) reject(error);

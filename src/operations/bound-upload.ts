@@ -2,11 +2,11 @@ import { Readable } from 'node:stream';
 import { AppError } from '../platform/errors.ts';
 
 /**
- * Bound the content of an upload.
+ * Limit the size of an upload's content.
  *
  * @param sizeBytes declared size of the content; null if unknown
- * @returns a function that opens the content; the stream fails with `too_large` (413) past the bound
- * @throws AppError `too_large` (413) if the size is above the bound
+ * @returns a function that opens the content; the stream fails with `too_large` (413) beyond the limit
+ * @throws AppError `too_large` (413) if the size exceeds the limit
  */
 export function boundUpload(content: Readable, sizeBytes: number | null, limitBytes: number): () => Readable {
   if (sizeBytes !== null && sizeBytes > limitBytes) {

@@ -3,12 +3,12 @@ import type { Socket } from 'node:net';
 import { Readable } from 'node:stream';
 import { AppError } from '../platform/errors.ts';
 
-/** Bound of a part of a body. */
+/** Maximum size of a part of a body. */
 const PART_BYTES_MAX = 1024 * 1024;
 const LENGTH_BYTES = 4;
 const NEWLINE = 0x0a;
 
-/** Reader of lines and bodies from a socket, with one read at a time. */
+/** Reader of lines and bodies from a socket. It does one read at a time. */
 export class SocketReader {
   readonly #socket: Socket;
   readonly #parts: AsyncIterator<Buffer>;
@@ -32,7 +32,7 @@ export class SocketReader {
     return all.subarray(0, bytes);
   }
 
-  /** Read a line without its end. @throws if it exceeds `bytesMax`, or if the other side ends the connection */
+  /** Read a line without its line end. @throws if it exceeds `bytesMax`, or if the other side ends the connection */
   async readLine(bytesMax: number): Promise<string> {
     const parts: Buffer[] = [];
     for (let part = this.#rest, total = 0; ; part = await this.#next()) {
@@ -47,7 +47,8 @@ export class SocketReader {
   }
 
   /**
-   * Read a body: parts with their lengths in front, then the length 0. @throws if the other side stops before the end
+   * Read a body: parts prefixed by their lengths, then the length 0.
+   * @throws if the other side stops before the end
    */
   async *readBody(): AsyncGenerator<Buffer> {
     for (;;) {
@@ -58,7 +59,7 @@ export class SocketReader {
     }
   }
 
-  /** Drop everything until the other side ends the connection. */
+  /** Discard everything until the other side ends the connection. */
   async untilEnd(): Promise<void> {
     for (;;) if ((await this.#parts.next()).done) return;
   }
@@ -88,7 +89,7 @@ export async function sendBody(socket: Socket, body: Readable, signal: AbortSign
 
 export function streamOf(body: AsyncGenerator<Buffer>): Readable {
   const stream = Readable.from(body, { objectMode: false });
-  // The reader of the stream gets the error. Without a reader the error is dropped.
+  // The stream's reader gets the error. Without a reader, drop the error.
   return stream.on('error', () => undefined);
 }
 

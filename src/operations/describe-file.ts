@@ -1,6 +1,6 @@
 import type { JobFile } from '../documents/job-documents.ts';
 
-/** Describe an original file in the output of an operation that sends its bytes. */
+/** Describe an original file, for the output of an operation that sends its bytes. */
 export function describeFile({ fileName, mediaType, sizeBytes }: JobFile): {
   file_name: string;
   media_type: string;

@@ -1,8 +1,7 @@
 import { Readable } from 'node:stream';
 
 /**
- * Make a stream of items, each as one line of JSON. The stream asks for an item only after the reader took the last
- * one.
+ * Create a stream of items, each as one line of JSON. Request an item only after the reader has taken the last one.
  *
  * @param open opens the items; its signal is aborted when the stream is destroyed
  */
@@ -24,7 +23,7 @@ export function jsonLines(open: (signal: AbortSignal) => AsyncGenerator<unknown,
   });
 }
 
-/** Read the items of a stream that `jsonLines` made. Destroy the stream when the reader stops. */
+/** Read the items of a stream created by `jsonLines`. Destroy the stream when the reader stops. */
 export async function* readJsonLines<Item>(stream: Readable, signal: AbortSignal): AsyncGenerator<Item, void> {
   const stop = () => stream.destroy(signal.reason);
   signal.addEventListener('abort', stop, { once: true });

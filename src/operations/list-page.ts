@@ -1,5 +1,5 @@
 /**
- * Make a list in the shape of the API's lists, for records without an endpoint: all of them, or the newest `rowsMax`.
+ * Build a list in the shape of the API's lists, for records without an endpoint: all of them, or the newest `rowsMax`.
  */
 export function listPage<Row>(
   data: Row[],

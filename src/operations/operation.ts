@@ -7,21 +7,21 @@ import type { Installation } from '../appliance/open-installation.ts';
 import { AppError } from '../platform/errors.ts';
 import { mostTelling, PARSE_OPTIONS } from '../platform/zod-faults.ts';
 
-/** Installation and person for whom an operation runs. */
+/** Installation and person that an operation runs for. */
 export interface OperationContext {
   readonly installation: Pick<Installation, 'open'>;
   /** Name or id of the organization. */
   readonly org: string;
-  /** Name of the person at the command line in the operating system. */
+  /** Operating system user at the command line. */
   readonly osUser: string;
   readonly signal: AbortSignal;
-  /** Signal that is aborted when the server begins to stop, for operations that have no end of their own. */
+  /** Signal that aborts when the server starts to shut down, for operations that don't end by themselves. */
   readonly closing: AbortSignal;
   /** Bytes that came with the input; null if none did. */
   readonly body: Readable | null;
 }
 
-/** Output of an operation that comes with bytes. The one who gets it reads or destroys them. */
+/** Output of an operation, with bytes that the receiver must read or destroy. */
 export class WithBody<Output> {
   readonly output: Output;
   readonly body: Readable;
@@ -33,8 +33,8 @@ export class WithBody<Output> {
 }
 
 /**
- * Operation of the command line. Its output is what JSON can hold, because it is the same in the process of the command
- * and from a running server.
+ * Operation of the command line. Its output must survive JSON, so that it is the same in the command's process and from
+ * a running server.
  */
 export interface Operation<Input extends z.ZodType = z.ZodType, Output = unknown> {
   readonly input: Input;
@@ -50,9 +50,8 @@ interface ForOrganization<Part extends PartName> {
 }
 
 /**
- * Make an operation that the operator performs for one organization.
- *
- * @param parts parts of the installation that it uses; a command without a server opens no others
+ * Define an operation that the operator performs for one organization.
+ * @param parts parts of the installation that it uses; without a server, a command opens only these
  */
 export function forOrganization<Input extends z.ZodType, Output, Part extends PartName = never>(
   input: Input,
@@ -77,7 +76,7 @@ interface ForInstallation<Part extends PartName> {
   readonly signal: AbortSignal;
 }
 
-/** Make an operation that the operator performs for the whole installation. @param parts as for `forOrganization` */
+/** Define an operation that the operator performs for the whole installation. @param parts as for `forOrganization` */
 export function forInstallation<Input extends z.ZodType, Output, Part extends PartName = never>(
   input: Input,
   run: (given: z.output<Input>, context: ForInstallation<Part>) => Promise<Output> | Output,
@@ -91,9 +90,8 @@ export function forInstallation<Input extends z.ZodType, Output, Part extends Pa
 }
 
 /**
- * Check the input of an operation.
- *
- * @throws AppError `invalid_request` (400); `details` has the path of the field and the reason
+ * Validate the input of an operation.
+ * @throws AppError `invalid_request` (400); `details` contains the field path and the reason
  */
 export function checkInput<Input extends z.ZodType>({ input }: Operation<Input>, given: unknown): z.output<Input> {
   const parsed = input.safeParse(given, PARSE_OPTIONS);

@@ -16,22 +16,22 @@ import { isSecret, OTHER_VERSION, type Reply, type Request, renderFailure } from
 
 const SECRET_BYTES = 32;
 const CONNECTIONS_MAX = 64;
-/** Bound of a request. The largest body of the API is 64 MiB. */
+/** Maximum size of a request. The largest body of the API is 64 MiB. */
 const REQUEST_BYTES_MAX = 128 * 1024 * 1024;
-/** Time limit for the arrival of a request. */
+/** Time limit for receiving a request. */
 const REQUEST_MS_MAX = 60_000;
-/** Path length of a socket that every platform accepts. */
+/** Maximum path length of a socket that every platform accepts. */
 const SOCKET_PATH_BYTES_MAX = 100;
 
 /** Socket at which a server runs operations for the operator. */
 export interface OperatorSocket {
   readonly access: OperatorAccess;
-  /** Stop listening, let the operations in progress finish, and abort them when `signal` is aborted. */
+  /** Stop listening, and let running operations finish. Abort them when `signal` aborts. */
   close(signal: AbortSignal): Promise<void>;
 }
 
 /**
- * Listen for commands of the operator at a socket in the data directory, which only its owner can enter. A command must
+ * Listen for the operator's commands on a socket in the data directory, which only its owner can access. A command must
  * also know the secret that the server writes there.
  */
 export async function openOperatorSocket(appliance: Appliance): Promise<OperatorSocket> {
@@ -72,7 +72,7 @@ export async function openOperatorSocket(appliance: Appliance): Promise<Operator
 
 interface Place {
   readonly file: string;
-  /** Folder that was made only for the socket. */
+  /** Folder created only for the socket. */
   readonly folder: string | null;
 }
 
@@ -92,7 +92,7 @@ async function listen(server: Server, dataDir: string): Promise<Place> {
   throw new AppError({ code: 'cannot_listen', status: 500, message: `cannot listen at a socket in ${folder}` });
 }
 
-/** Return false if the server cannot listen there. */
+/** Listen on a socket. Return false if that isn't possible there. */
 async function listenAt(server: Server, file: string): Promise<boolean> {
   const outcome = await new Promise<boolean>((resolve) => {
     server.once('error', () => resolve(false));
@@ -103,7 +103,7 @@ async function listenAt(server: Server, file: string): Promise<boolean> {
   return outcome;
 }
 
-/** Read one request, run its operation, and send the reply. Abort the operation when the command leaves. */
+/** Read one request, run its operation, and send the reply. Abort the operation when the command disconnects. */
 async function serveCommand(
   appliance: Appliance,
   socket: Socket,
@@ -139,7 +139,8 @@ async function serveCommand(
     await sendBody(socket, outcome.body, signal);
     socket.end();
   } catch {
-    // A client without the secret learns nothing. A client that gets a part of a body sees that its end is missing.
+    // A client without the secret learns nothing. A client that has received part of a body notices that the end is
+    // missing.
     socket.destroy();
   }
 }
@@ -153,7 +154,7 @@ async function outcomeOf(
     if (version !== VERSION) throw invalidRequest('the server has another version', 'version', OTHER_VERSION);
     return await runOperation({ ...context, org, osUser }, operation, input);
   } catch (error) {
-    // An aborted operation is no fault.
+    // An aborted operation isn't an error.
     if (!(error instanceof AppError) && !left.aborted) logger.error({ err: error }, 'an operation of a command failed');
     return renderFailure(error);
   }

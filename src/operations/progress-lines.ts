@@ -4,12 +4,12 @@ import { mapPostgresError } from '../platform/postgres.ts';
 import { jsonLines, readJsonLines } from './json-lines.ts';
 import { readReply, renderFailure } from './wire.ts';
 
-/** Line of the bytes of a long operation: its progress, or at the end its result or its error. */
+/** Line in the body of a long operation: progress, or finally the result or error. */
 type ProgressLine = { readonly done: number } | { readonly result: unknown } | ReturnType<typeof renderFailure>;
 
 /**
- * Run a long operation, and make a stream of its progress and its result. Destroying the stream aborts the operation,
- * so that Ctrl-C in a command also stops the work in the server.
+ * Run a long operation, and create a stream of its progress and result. Destroying the stream aborts the operation, so
+ * that Ctrl-C in a command also stops the work in the server.
  *
  * @param run gets a function to report progress, and a signal
  */
@@ -49,10 +49,9 @@ async function* progressLines(
 }
 
 /**
- * Read the progress and the result of an operation from the stream that `streamProgress` made. After an abort this
- * waits until the operation has ended, where it runs in this process.
- *
- * @returns the result, as it is after its way through JSON
+ * Read the progress and the result of an operation from a stream created by `streamProgress`. After an abort, wait
+ * until an operation in this process has ended.
+ * @returns the result, after JSON serialisation
  * @throws AppError of the operation; `server_stopped` (503) if the stream ends without a result; the signal's reason
  */
 export async function readProgress<Result>(
@@ -61,7 +60,7 @@ export async function readProgress<Result>(
   signal: AbortSignal,
 ): Promise<Result> {
   try {
-    // The signal ends the operation, and thereby the stream.
+    // The signal ends the operation, which ends the stream.
     for await (const line of readJsonLines<ProgressLine>(stream, new AbortController().signal)) {
       if (!('done' in line)) return readReply(line) as Result;
       onProgress(line.done);

@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import type { Operation, WithBody } from './operation.ts';
 
-/** Modules of the operations, loaded on the first call of one. The name of an operation is `group.name`. */
+/** Operation modules, loaded on first use. The name of an operation is `group.name`. */
 const GROUPS = {
   answers: () => import('./groups/answers.ts'),
   buckets: () => import('./groups/buckets.ts'),
@@ -38,7 +38,7 @@ type OperationOf<Name extends OperationName> = Name extends `${infer Group exten
 
 type SchemaOf<Name extends OperationName> = OperationOf<Name> extends { readonly input: infer Schema } ? Schema : never;
 
-/** Fields of the input of an operation. Their values come from the command line and are checked when it runs. */
+/** Input fields of an operation. Their values come from the command line and are validated when it runs. */
 export type OperationInput<Name extends OperationName> =
   SchemaOf<Name> extends z.ZodType ? { readonly [Field in keyof z.input<SchemaOf<Name>>]: unknown } : never;
 

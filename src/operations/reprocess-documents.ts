@@ -3,7 +3,7 @@ import type { DocumentView } from '../documents/schema.ts';
 import { type JobOperations, reprocessJob } from '../jobs/operations.ts';
 import { AppError } from '../platform/errors.ts';
 
-/** Outcome for one document. `refused`: its job has not finished yet, or its file is gone. */
+/** Outcome for one document. `refused`: its job hasn't finished yet, or its file is gone. */
 export interface Reprocessed {
   readonly id: string;
   readonly file: string;
@@ -12,7 +12,7 @@ export interface Reprocessed {
   readonly reason: string | null;
 }
 
-/** Repeat the newest job of each document. A refusal of one does not stop the others. */
+/** Repeat the newest job of each document. A refusal of one doesn't stop the others. */
 export async function reprocessDocuments(
   operations: JobOperations,
   caller: Caller,

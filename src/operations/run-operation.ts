@@ -5,22 +5,18 @@ import { checkInput, type Operation, type OperationContext, WithBody } from './o
 import { findOperation } from './registry.ts';
 import { throughJson, UNKNOWN_OPERATION } from './wire.ts';
 
-/** Result of an operation as JSON transports it, and its bytes. */
+/** JSON result of an operation, and its bytes. */
 export interface Outcome {
   readonly result: unknown;
   readonly body: Readable | null;
 }
 
-/** Operation with a checked input, ready to run. */
+/** Operation with validated input, ready to run. */
 export interface PreparedOperation {
   run(context: OperationContext): Promise<Outcome>;
 }
 
-/**
- * Load an operation and check its input, without an installation.
- *
- * @throws AppError `operation_unknown`, `invalid_request` (400)
- */
+/** Load an operation and validate its input, without an installation. */
 export async function prepareOperation(name: string, given: unknown): Promise<PreparedOperation> {
   const operation: Operation | null = await findOperation(name);
   if (operation === null) throw invalidRequest(`there is no operation ${name}`, 'operation', UNKNOWN_OPERATION);
@@ -41,7 +37,7 @@ export async function prepareOperation(name: string, given: unknown): Promise<Pr
   };
 }
 
-/** Run an operation by its name. @throws AppError under the conditions of `prepareOperation` and of the operation */
+/** Run an operation by name. @throws AppError of `prepareOperation` and of the operation */
 export async function runOperation(context: OperationContext, name: string, given: unknown): Promise<Outcome> {
   const prepared = await prepareOperation(name, given);
   return prepared.run(context);

@@ -3,12 +3,13 @@ import type { ApplianceBase } from '../appliance/appliance.ts';
 import type { JobsSelector } from '../jobs/watch.ts';
 import { notFound } from '../platform/errors.ts';
 
-/**
- * Selectors of the watches that run in this process, by the ids of the watches. An entry lives as long as its watch.
- */
+/** Selectors of the watches running in this process, by watch id. An entry lives as long as its watch. */
 const running = new WeakMap<ApplianceBase, Map<string, JobsSelector>>();
 
-/** Register a watch, so that later operations can change its selection. @returns its id, and its end */
+/**
+ * Register a watch, so that later operations can change its selection.
+ * @returns its id, and a function that unregisters it
+ */
 export function registerWatch(appliance: ApplianceBase, selector: JobsSelector): { id: string; end: () => void } {
   const watches = running.get(appliance) ?? new Map<string, JobsSelector>();
   running.set(appliance, watches);

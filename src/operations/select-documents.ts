@@ -8,11 +8,11 @@ import { selectVisibleMatches } from '../metadata/store.ts';
 import { conflict, notFound } from '../platform/errors.ts';
 import type { Sql } from '../platform/postgres.ts';
 
-/** Most documents that a command selects, as in statements. */
+/** Maximum documents that a command can select, as in statements. */
 export const SELECTED_MAX = 2_000;
 const SHOWN_MAX = 5;
 
-/** Documents of a bucket, by their ids, paths or file names, or by a condition of the statement language. */
+/** Documents of a bucket, selected by id, path or file name, or by a condition of the statement language. */
 export const Selection = z.object({
   bucket: z.string(),
   names: z.array(z.string()).max(SELECTED_MAX).optional(),
@@ -23,8 +23,8 @@ type Selection = z.output<typeof Selection>;
 /**
  * Find the documents that a command works on.
  *
- * @throws AppError `bucket_not_found`, `document_not_found` (404), `document_ambiguous` (409) for a name of several
- *   documents, `too_many_documents` (409), `statement_invalid` (400)
+ * @throws AppError `bucket_not_found`, `document_not_found` (404), `document_ambiguous` (409) for a name that several
+ *   documents have, `too_many_documents` (409), `statement_invalid` (400)
  */
 export async function selectDocuments(
   sql: Sql,

@@ -6,7 +6,7 @@ import { conflict, invalidRequest, notFound } from '../platform/errors.ts';
 
 const WEBHOOK = '/v1/channels/messenger/webhook';
 
-/** Request to the webhook of a channel. */
+/** Request to a channel's webhook. */
 export interface SignedDelivery {
   readonly provider: string;
   readonly path: string;
@@ -15,11 +15,11 @@ export interface SignedDelivery {
 }
 
 /**
- * Make a delivery for a channel, as its messenger does.
+ * Build a delivery for a channel, as its messenger would.
  *
  * @param ref id of the configuration, its `bot_id`, or its name
- * @throws AppError `channel_configuration_not_found` (404), `provider_not_supported` (400 or 409),
- *   `name_ambiguous` (409)
+ * @throws AppError `channel_configuration_not_found` (404), `provider_not_supported` (400 or 409), `name_ambiguous`
+ *   (409)
  */
 export async function signTestDelivery(
   context: ConfigContext,
@@ -55,7 +55,7 @@ export async function signTestDelivery(
 }
 
 /**
- * Find a configuration by its id, its `bot_id` or its name.
+ * Find a configuration by id, `bot_id` or name.
  *
  * @throws AppError `channel_configuration_not_found` (404), `name_ambiguous` (409)
  */

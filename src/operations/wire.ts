@@ -3,11 +3,11 @@ import { AppError } from '../platform/errors.ts';
 
 /**
  * Message from a command to the server of its data directory. The command sends the secret, a space, and one line of
- * JSON (`Request`). The server sends one line of JSON (`Reply`) and closes the connection. A body follows a line that
- * announces one (`SocketReader.readBody`).
+ * JSON (`Request`). The server sends one line of JSON (`Reply`) and closes the connection. If a line announces a body,
+ * the body follows it (`SocketReader.readBody`).
  */
 export interface Request {
-  /** Version of the command; a server of another version refuses it. */
+  /** Version of the command. A server with another version refuses it. */
   readonly version: string;
   readonly operation: string;
   readonly input: unknown;
@@ -28,11 +28,11 @@ interface SentError {
   readonly retryAfterSeconds?: number | undefined;
 }
 
-/** Error codes by which a server makes the command open the installation itself. */
+/** Error codes that make a command open the installation itself. */
 export const UNKNOWN_OPERATION = 'operation_unknown';
 export const OTHER_VERSION = 'version_differs';
 
-/** Render an error for the command. An error other than AppError keeps its message, which only the operator sees. */
+/** Render an error for the command. Other errors than AppErrors keep their message, since only the operator sees it. */
 export function renderFailure(error: unknown): { readonly error: SentError } {
   if (!(error instanceof AppError)) {
     return {
@@ -60,7 +60,7 @@ export function isSecret(given: Buffer, secret: string): boolean {
   return given.length === expected.length && timingSafeEqual(given, expected);
 }
 
-/** Return a value as JSON transports it. */
+/** Return a value as it is after JSON serialisation. */
 export function throughJson<T>(value: T): T {
   return value === undefined ? (null as T) : JSON.parse(JSON.stringify(value));
 }

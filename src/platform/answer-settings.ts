@@ -3,7 +3,9 @@ import { baseUrl, secret } from './vendor-fields.ts';
 
 const DAY_MS = 24 * 3_600_000;
 
-/** Setting `answers`: the chat model that answers questions from passages. Without it, nothing is answered. */
+/**
+ * Setting `answers`: the chat model that answers questions from passages. Without it, the service answers no questions.
+ */
 const Answers = z.strictObject({
   protocol: z.enum(['openai', 'anthropic']).describe('wire protocol of the chat model'),
   base_url: baseUrl.describe(
@@ -43,7 +45,7 @@ export const answerSettings = {
 /** Settings of the chat model, with units in names. */
 export type AnswerSettings = NonNullable<ReturnType<typeof answerConfigOf>['answers']>;
 
-/** Convert the settings of the file to the form that the program uses. */
+/** Convert the file's settings to the program's form. */
 export function answerConfigOf({ answers }: z.output<z.ZodObject<typeof answerSettings>>) {
   if (answers === undefined) return { answers: null };
   return {

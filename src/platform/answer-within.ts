@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
 /**
- * Wait for an answer of another service.
- * @throws the error of `answer`; after `ms` milliseconds, that of `makeError`, by default an Error
+ * Wait for another service's answer, for at most `ms` milliseconds.
+ * @throws the error of `answer`; after `ms`, the error of `makeError` (by default a plain Error)
  */
 export async function answerWithin<T>(
   ms: number,

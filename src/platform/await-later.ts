@@ -1,4 +1,4 @@
-/** Mark a promise that is awaited later, or never, so that an earlier rejection is not reported as unhandled. */
+/** Keep Node from reporting a rejection as unhandled if the promise is awaited later or never. */
 export function awaitLater<T>(promise: Promise<T>): Promise<T> {
   promise.catch(() => undefined);
   return promise;

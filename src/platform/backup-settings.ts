@@ -7,7 +7,7 @@ const DAY_MS = 24 * 3_600_000;
 const MIB = 1024 * 1024;
 const PREFIX = /^([a-z0-9][a-z0-9_-]{0,63}\/)*$/;
 const BUCKET = /^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$/;
-/** Shortest interval of the schedule: a backup reads every row. */
+/** Minimum interval of the schedule, since a backup reads every row. */
 const EVERY_MS_MIN = 60_000;
 
 /** Place of backups: a folder of this host, or a prefix in a bucket. */
@@ -45,7 +45,7 @@ export const backupSettings = {
   retention: z
     .strictObject({
       audit_days: z.number().min(1).max(36_500).default(365).describe('days for which the audit log is kept'),
-      /** Time to keep finished jobs. The last job of a document is kept as long as the document. */
+      /** Retention of finished jobs. A document's last job is kept as long as the document. */
       jobs_days: z
         .number()
         .min(1)
@@ -74,7 +74,7 @@ export const backupSettings = {
 type BackupFile = z.output<z.ZodObject<typeof backupSettings>>;
 
 export interface BackupSettings {
-  /** Place of scheduled backups; null if there is no schedule. */
+  /** Destination of scheduled backups; null without a schedule. */
   readonly to: BackupLocation | null;
   readonly everyMs: number;
   readonly keep: number;
@@ -83,11 +83,11 @@ export interface BackupSettings {
 export interface RetentionSettings {
   readonly auditMs: number;
   readonly jobsMs: number;
-  /** Null to keep usage for ever. */
+  /** Null to keep usage forever. */
   readonly usageMs: number | null;
 }
 
-/** Convert the settings of the file to the form that the program uses. */
+/** Convert the file's settings to the program's form. */
 export function backupConfigOf({ backup, retention, ballast_bytes }: BackupFile): {
   backup: BackupSettings;
   retention: RetentionSettings;
@@ -116,7 +116,7 @@ export function locationOf(text: string, param = 'backup.to'): BackupLocation {
   return location;
 }
 
-/** Parse `s3://bucket/prefix` or the name of a folder. Return the location, or a sentence that names the fault. */
+/** Parse `s3://bucket/prefix` or the name of a folder. Return the location, or an error message. */
 function parseLocation(text: string): BackupLocation | string {
   if (text.trim() === '') return 'must be a folder, or s3://bucket/prefix';
   if (!/^[a-z][a-z0-9+.-]*:\/\//i.test(text)) return { kind: 'folder', directory: path.resolve(text) };
@@ -128,7 +128,7 @@ function parseLocation(text: string): BackupLocation | string {
   return { kind: 's3', bucket, prefix };
 }
 
-/** Return the location as a user would write it. */
+/** Format a location as a user would write it. */
 export function describeLocation(location: BackupLocation): string {
   return location.kind === 'folder' ? location.directory : `s3://${location.bucket}/${location.prefix}`;
 }

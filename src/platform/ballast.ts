@@ -7,13 +7,15 @@ import type { Logger } from './logger.ts';
 const MIB = 1024 * 1024;
 /** Free space below which the disk counts as full. PostgreSQL writes its log in files of 16 MiB. */
 const FULL_BYTES = 16 * MIB;
-/** Free space, as a multiple of the file's size, that must remain after the file is made. */
+/** Free space that must remain after the file is created, as a multiple of its size. */
 const FREE_FACTOR = 2;
 const BLOCK_BYTES = MIB;
 const CHECK_MS = 5_000;
 const SETTLED_MS = 60_000;
 
-/** State of the ballast file. `off`: the size is 0; `missing`: it was released, or the disk is too full to make it. */
+/**
+ * State of the ballast file. `off`: the size is 0; `missing`: it was released, or the disk is too full to create it.
+ */
 export type BallastState = 'off' | 'present' | 'missing';
 
 export interface BallastOptions {
@@ -22,7 +24,7 @@ export interface BallastOptions {
   readonly bytes: number;
 }
 
-/** Return the name of the ballast file. It reserves space for the time when the disk is full. */
+/** Return the name of the ballast file. Deleting it frees space when the disk is full. */
 export function ballastFile(dataDir: string): string {
   return path.join(dataDir, 'ballast');
 }
@@ -32,7 +34,7 @@ export async function ballastState({ dataDir, bytes }: BallastOptions): Promise<
   return (await sizeOf(ballastFile(dataDir))) === null ? 'missing' : 'present';
 }
 
-/** Delete the ballast file. Return the number of bytes freed; null if there was no file. */
+/** Delete the ballast file. Return the number of bytes freed, or null if there was no file. */
 export async function releaseBallast(dataDir: string): Promise<number | null> {
   const file = ballastFile(dataDir);
   const bytes = await sizeOf(file);
@@ -47,8 +49,8 @@ export async function releaseBallastIfFull(dataDir: string): Promise<number | nu
 }
 
 /**
- * Create the ballast file unless it exists or the disk has too little space for it. No file system can omit or compress
- * its blocks.
+ * Create the ballast file unless it exists or the disk has too little space for it. Its content is such that no file
+ * system can omit or compress the blocks.
  * @returns true if the file exists afterwards
  */
 export async function createBallast({ dataDir, bytes }: BallastOptions, signal: AbortSignal): Promise<boolean> {
@@ -67,7 +69,7 @@ export async function createBallast({ dataDir, bytes }: BallastOptions, signal: 
   return true;
 }
 
-/** Return the free space that the disk must have before the ballast file is made. */
+/** Return the free space that the disk needs before the ballast file is created. */
 export function freeBytesForBallast(bytes: number): number {
   return bytes * (1 + FREE_FACTOR);
 }
@@ -87,8 +89,8 @@ async function writeBlocks(file: string, bytes: number, signal: AbortSignal): Pr
 }
 
 /**
- * Make the chore that deletes the ballast file when the disk is full, and makes it again once there is space.
- * @param settledMs time after which the file is first made, so that it does not slow down a start
+ * Create the chore that deletes the ballast file when the disk is full, and recreates it once there is space.
+ * @param settledMs delay before the file is first created, so that it doesn't slow down startup
  */
 export function ballastChore(options: BallastOptions, logger: Logger, settledMs: number = SETTLED_MS): Chore {
   const { dataDir } = options;
@@ -114,7 +116,7 @@ async function sizeOf(file: string): Promise<number | null> {
   return (await stat(file).catch(() => null))?.size ?? null;
 }
 
-/** Return the free space of the file system of a folder, in bytes; null if it cannot be read. */
+/** Return the free bytes of the file system that holds a folder; null if unknown. */
 export async function freeBytesOf(directory: string): Promise<number | null> {
   const disk = await statfs(directory).catch(() => null);
   return disk && disk.bavail * disk.bsize;

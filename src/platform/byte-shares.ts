@@ -1,7 +1,7 @@
-/** Part of the limits that has no room: that of the owner, or that of all owners. */
+/** Limit that was exceeded: the owner's, or the total of all owners. */
 export type ExceededLimit = 'owner' | 'all';
 
-/** Bytes that owners hold at the moment, with a limit for each owner and one for all together. */
+/** Counter of the bytes that owners currently hold, with a limit per owner and a total limit. */
 export class ByteShares {
   readonly #bytesMax: number;
   readonly #bytesOfOneMax: (owner: string) => number;
@@ -13,12 +13,12 @@ export class ByteShares {
     this.#bytesOfOneMax = bytesOfOneMax;
   }
 
-  /** Bytes of all owners. */
+  /** Total bytes of all owners. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** Take bytes for an owner. Return the limit that has no room for them; null if they were taken. */
+  /** Reserve bytes for an owner. Return null, or the limit that this would exceed. */
   take(owner: string, bytes: number): ExceededLimit | null {
     const own = (this.#byOwner.get(owner) ?? 0) + bytes;
     if (own > this.#bytesOfOneMax(owner)) return 'owner';
@@ -28,7 +28,7 @@ export class ByteShares {
     return null;
   }
 
-  /** Give back bytes that the owner took. */
+  /** Release bytes that the owner reserved. */
   release(owner: string, bytes: number): void {
     const own = (this.#byOwner.get(owner) ?? 0) - bytes;
     if (own === 0) this.#byOwner.delete(owner);

@@ -11,7 +11,7 @@ const address = z
   .refine((url) => !/[?#]|:\/\/[^/]*@/.test(url), 'must have no query, no fragment and no credentials');
 const timeoutSeconds = z.number().positive().max(60).default(TIMEOUT_SECONDS_DEFAULT);
 
-/** Setting `channels.messenger`, the provider of notifications. Without `base_url` the local outbox keeps them. */
+/** Setting `channels.messenger`, the provider of notifications. Without `base_url`, they go to the local outbox. */
 const Messenger = z
   .strictObject({
     base_url: address
@@ -27,7 +27,7 @@ const Messenger = z
   })
   .prefault({});
 
-/** Make the setting of a vendor of notifications with an API of its own. */
+/** Build the setting for a notification vendor with its own API. */
 function vendor(baseUrl: string) {
   return z
     .strictObject({
@@ -36,7 +36,7 @@ function vendor(baseUrl: string) {
     })
     .prefault({});
 }
-/** Addresses that replies may be sent to. Without a wildcard only one origin is allowed. */
+/** Address that replies may be sent to. Without a wildcard, it allows a single origin. */
 const Origin = z
   .string()
   .regex(
@@ -51,7 +51,7 @@ const apiAddress = (address: string) =>
     .default(address)
     .transform((url) => url.replace(/\/+$/, ''));
 
-/** Settings of platforms to which the service sends replies. */
+/** Settings of the platforms that receive replies. */
 const platformSettings = {
   kakao: z
     .strictObject({
@@ -80,7 +80,7 @@ export const channelSettings = {
       solapi: vendor('https://api.solapi.com').describe('Solapi, for Alimtalk'),
       nhn: vendor('https://kakaotalk-bizmessage.api.nhncloudservice.com').describe('NHN Cloud, for Alimtalk'),
       ...platformSettings,
-      /** Time after which a delivery is answered with an apology. */
+      /** Time after which the service answers a delivery with an apology. */
       reply_deadline_seconds: z
         .number()
         .min(0.5)
@@ -104,47 +104,47 @@ export const channelSettings = {
 
 type ChannelsFile = z.output<z.ZodObject<typeof channelSettings>>;
 
-/** Vendors of Alimtalk, as the provider of a configuration names them. */
+/** Alimtalk vendors, as named by the provider of a configuration. */
 export type VendorName = 'sens' | 'solapi' | 'nhn';
 
-/** Address and time limit of the API of one vendor. */
+/** API address and time limit of a vendor. */
 export interface VendorSettings {
   readonly baseUrl: string;
   readonly timeoutMs: number;
 }
 
 export interface MessengerSettings {
-  /** Address to which notifications are posted. */
+  /** Address that receives notifications by POST. */
   readonly url: string;
   readonly authScheme: string;
   /** Time limit of one notification, including retries. */
   readonly timeoutMs: number;
 }
 
-/** Addresses of the platforms to which replies are sent. */
+/** Addresses of the platforms that receive replies. */
 export interface PlatformAddresses {
-  /** Origins of callback addresses. `*.` stands for the subdomains of a domain. */
+  /** Origins of callback addresses. `*.` matches the subdomains of a domain. */
   readonly kakaoCallbacks: readonly string[];
-  /** Addresses of APIs, without a slash at their ends. */
+  /** API addresses without a trailing slash. */
   readonly slack: string;
   readonly line: string;
 }
 
 export interface ChannelsConfig {
-  /** Null if the local outbox keeps notifications. */
+  /** Null to keep notifications in the local outbox. */
   readonly messenger: MessengerSettings | null;
   /** Vendors of Alimtalk by provider. */
   readonly vendors: Readonly<Record<VendorName, VendorSettings>>;
   readonly platforms: PlatformAddresses;
-  /** Time limit of a reply to a delivery. */
+  /** Deadline of a reply to a delivery. */
   readonly replyDeadlineMs: number;
-  /** Time for which deliveries are listed. */
+  /** Time for which deliveries stay listed. */
   readonly deliveriesKeptMs: number;
   /** True if the texts of unanswered questions are kept. */
   readonly keepsQuestions: boolean;
 }
 
-/** Convert the settings of the file to the form that the program uses. */
+/** Convert the file's settings to the program's form. */
 export function channelConfigOf({ channels }: ChannelsFile): ChannelsConfig {
   const { messenger, sens, solapi, nhn, kakao, slack, line } = channels;
   return {

@@ -2,14 +2,14 @@ import type { Service } from './lifecycle.ts';
 import type { Logger } from './logger.ts';
 import { repeatingTask } from './repeating-task.ts';
 
-/** Periodic maintenance task, which any process may run at any time. */
+/** Periodic maintenance task. Any process may run it at any time. */
 export interface Chore {
   readonly name: string;
   readonly everyMs: number;
   run(signal: AbortSignal): Promise<void>;
 }
 
-/** Create the service that runs every chore at once and then at the interval of the chore. */
+/** Create the service that runs every chore immediately and then at the chore's interval. */
 export function choreService(name: string, chores: readonly Chore[], logger: Logger): Service {
   const tasks = chores.map((chore) => repeatingTask(chore.name, chore.everyMs, logger, (signal) => chore.run(signal)));
   return {
@@ -23,7 +23,7 @@ export function choreService(name: string, chores: readonly Chore[], logger: Log
   };
 }
 
-/** Run every chore once, one after the other. @throws the error of the first chore that failed, after all have run */
+/** Run every chore once, in sequence. @throws the error of the first chore that failed, after all have run */
 export async function doChores(
   chores: readonly Chore[],
   signal: AbortSignal,

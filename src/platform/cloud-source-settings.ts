@@ -55,7 +55,7 @@ export interface GoogleDriveConnection {
   readonly account: ServiceAccount;
 }
 
-/** Application of Microsoft Entra ID, and the site or the person whose files it reads. */
+/** Microsoft Entra ID application, and the site or user whose files it reads. */
 export interface SharePointConnection {
   readonly loginUrl: string;
   readonly graphUrl: string;

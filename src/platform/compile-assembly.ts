@@ -2,14 +2,14 @@ import { readFile, writeFile } from 'node:fs/promises';
 import path from 'node:path';
 import asc from 'assemblyscript/asc';
 
-/** Name of a module of the same folder as the compiled one. */
+/** Name of a module in the same folder as the compiled one. */
 const MODULE_NAME = /^[\w-]+\.as\.ts$/u;
 
 /**
- * Compile AssemblyScript without a heap, hence without a garbage collector. This is a development tool
- * (`assemblyscript` is a devDependency) that the service does not load.
+ * Compile AssemblyScript without a heap and garbage collector. This is a development tool (`assemblyscript` is a
+ * devDependency) that the service does not load.
  * @param source file whose name ends with `.as.ts`; it may import others of its folder
- * @param options of the compiler: features and memory
+ * @param options compiler options: features and memory
  * @returns bytes of the module, which depend only on the source, the options and the compiler version
  * @throws Error with the compiler's diagnostics
  */
@@ -37,7 +37,7 @@ export async function compileAssembly(source: URL, options: readonly string[]): 
   return binary;
 }
 
-/** Write a compiled module to its place, and print its size. */
+/** Write a compiled module to its file, and print its size. */
 export async function writeModule(target: URL, binary: Uint8Array): Promise<void> {
   await writeFile(target, binary);
   process.stdout.write(`${path.basename(target.pathname)}: ${binary.length} bytes\n`);

@@ -259,7 +259,7 @@ const ConfigSchema = CheckedFile.transform((file) => ({
   logLevel: file.log_level,
   databaseUrl: file.database_url ?? null,
   databaseDirectUrl: file.database_direct_url ?? file.database_url ?? null,
-  /** Replica for reads, and the greatest age of its data; null without one. */
+  /** Read replica and the maximum age of its data; null without one. */
   databaseReplica:
     file.database_replica_url === undefined
       ? null
@@ -314,9 +314,9 @@ const ConfigSchema = CheckedFile.transform((file) => ({
 
 /** Effective settings of this process: validated, with units in names, frozen. */
 export type Config = z.output<typeof ConfigSchema> & {
-  /** Sentences about settings that work but should be changed. */
+  /** Warnings about settings that work but should be changed. */
   readonly warnings: readonly string[];
-  /** Sentences about providers that were left out, because a variable is not set. */
+  /** Messages about providers that were left out because a variable is not set. */
   readonly omissions: readonly string[];
 };
 
@@ -330,7 +330,7 @@ export function loadConfig(options: LoadOptions = {}): Config {
   const settings = collectSettings(options);
   const { tree, faults, file, text } = settings;
   const parsed = ConfigSchema.safeParse(tree, PARSE_OPTIONS);
-  // A setting that cannot be read is missing from the result. Do not report its absence as a second fault.
+  // A setting that can't be read is missing from the result. Don't report it again as missing.
   if (!parsed.success && faults.length === 0) {
     const isFromFile = (keys: readonly string[]) => isSetInFile(settings, keys);
     faults.push(...describeFaults(parsed.error.issues, { schema: ConfigFile, text, isFromFile }));
@@ -346,7 +346,7 @@ export function loadConfig(options: LoadOptions = {}): Config {
   return deepFreeze({ ...parsed.data, warnings, omissions: settings.omissions });
 }
 
-/** Warn of a file that every user of this machine can read: it may hold keys of vendors and passwords. */
+/** Warn if every user of this machine can read the file, which may hold API keys and passwords. */
 function warningsOf(file: string): string[] {
   const mode = statSync(file, { throwIfNoEntry: false })?.mode ?? 0;
   // File modes mean nothing on Windows.
@@ -362,8 +362,8 @@ export interface EffectiveSetting {
 }
 
 /**
- * List every setting in the form of service.yaml; secrets are shown as `***`.
- * @throws AppError `config_invalid` under the conditions of `loadConfig`
+ * List every setting in the form of service.yaml. Show secrets as `***`.
+ * @throws AppError `config_invalid` as for `loadConfig`
  */
 export function listSettings(options: LoadOptions = {}): EffectiveSetting[] {
   loadConfig(options);

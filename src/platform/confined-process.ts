@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { confine, findConfinement, releaseUser, spawnUser, withOwnUser } from './confinement.ts';
 import { LOWER_PRIORITY } from './lower-priority.ts';
 
-/** Main module of a process that gets its code on stdin. */
+/** Main module of a process that receives its code on stdin. */
 const RUN_STRIPPED = fileURLToPath(new URL('./run-stripped.mjs', import.meta.url));
 
 export type ConfinedProcess = ChildProcessByStdio<Writable, Readable, Readable>;
@@ -17,8 +17,8 @@ const CODE_RANGE_BYTES = 512 * MIB;
 /**
  * Start a module in a process that handles untrusted input. It may read `readable` and nothing else. It can write no
  * file, start no process, load no addon and create no code from strings. Its environment is empty. Where the system
- * allows it, the kernel gives it no network, no other files and a user of its own (see confinement.ts). Its priority is
- * below that of this process, so that requests take precedence over documents and images being read.
+ * allows it, the kernel denies it the network and other files, and gives it its own user (see confinement.ts). Its
+ * priority is below that of this process, so that requests take precedence over reading documents and images.
  * @param options.name name in the list of processes
  * @param options.argument the first argument, passed as JSON
  * @param options.sources modules without types (`strippedSources`) to send on stdin first; null if the process reads
@@ -54,7 +54,7 @@ export async function startConfined(options: {
     ...(sources === null ? [] : [options.module.href]),
   ];
   const limits = [options.cpuSeconds, Math.ceil((options.memoryBytesMax + CODE_RANGE_BYTES) / 1024)].map(String);
-  // Where Linux divides the cores among sessions, `nice` counts only within the session, and this process begins one.
+  // Linux may divide the cores among sessions. `nice` then counts only within the session, and this process starts one.
   const lowerPriority = `echo ${LOWER_PRIORITY} >/proc/self/autogroup; command -v nice >/dev/null && set -- nice -n ${LOWER_PRIORITY} "$@"`;
   const script = `ulimit -c 0; ulimit -f 0; ulimit -t "$1"; ulimit -d "$2"; shift 2; ${lowerPriority}; exec "$@" 2>&3 3>&-`;
   const [command, ...args] =
@@ -68,7 +68,7 @@ export async function startConfined(options: {
     stdio: ['pipe', 'pipe', 'pipe'],
     env: {},
     cwd: '/',
-    // The process gets its own process group. A Ctrl-C at the terminal is meant for us, and we may still need the
+    // The process gets its own process group: a Ctrl-C at the terminal is meant for us, and we may still need the
     // result.
     detached: process.platform !== 'win32',
     windowsHide: true,
@@ -76,9 +76,9 @@ export async function startConfined(options: {
   });
   child.once('close', () => releaseUser(confinement));
   child.once('error', () => releaseUser(confinement));
-  await once(child, 'spawn'); // Without free file descriptors, its pipes were not made either.
+  await once(child, 'spawn'); // Without free file descriptors, the pipes don't exist.
   if (sources !== null) {
-    child.stdin.on('error', () => undefined); // It died before it read them, which its exit tells.
+    child.stdin.on('error', () => undefined); // It died before reading them; its exit reports that.
     child.stdin.write(sources);
   }
   return child;

@@ -7,9 +7,9 @@ import { run, type ServerUser } from './embedded-postgres/run.ts';
 
 /** Means by which the kernel confines a process, in addition to the JavaScript permission model. */
 export interface Confinement {
-  /** Command that executes the command appended to it in the namespaces; null for none. */
+  /** Command that runs the command appended to it inside the namespaces; null for none. */
   readonly enter: readonly string[] | null;
-  /** User without an account, if this process is root; null for the user of this process. */
+  /** User id without an account, if this process is root; null to keep this process's user. */
   readonly user: ServerUser | null;
 }
 
@@ -70,7 +70,7 @@ export function findConfinement(readable: readonly string[]): Promise<Confinemen
   return confinement;
 }
 
-/** Refuse a failure to start a process, described by `reason`, that says nothing about confinement. @throws Error */
+/** Throw if a process failed to start for a `reason` that says nothing about confinement. @throws Error */
 function refuseWant(reason: string): void {
   if (!WANT.test(reason)) return;
   throw new Error(`no process can be started to find out how processes are confined: ${reason}`);
@@ -98,12 +98,12 @@ async function works(confinement: Confinement, file: string): Promise<boolean> {
   return status === 0;
 }
 
-/** Return the user to start the command of `confine` as. With namespaces the command itself changes the user. */
+/** Return the user that should start the command of `confine`. With namespaces, the command itself changes the user. */
 export function spawnUser({ enter, user }: Confinement): ServerUser | null {
   return enter === null ? user : null;
 }
 
-/** Wrap a command, given with its arguments, so that it runs confined. */
+/** Wrap a command with its arguments, so that it runs confined. */
 export function confine({ enter, user }: Confinement, command: readonly string[]): string[] {
   if (enter === null) return [...command];
   const asUser = user === null ? [] : [`--reuid=${user.uid}`, `--regid=${user.gid}`, '--clear-groups'];
@@ -111,12 +111,13 @@ export function confine({ enter, user }: Confinement, command: readonly string[]
 }
 
 /**
- * Make namespaces with a root of `folders`. Only open files of this process keep them alive, so they end with it. A
- * child enters them far faster than it could make them.
+ * Create namespaces whose root contains `folders`. Only open files of this process keep them alive, so they end with
+ * it. A child enters existing namespaces much faster than it could create them.
  * @returns the command that enters them, up to the options of `setpriv`
  */
 async function prepareNamespaces(tools: Tools, folders: readonly string[]): Promise<string[]> {
-  // Only root can make namespaces without a user namespace, in which it appears as root without being root.
+  // Only root can create namespaces without a user namespace. Inside a user namespace, it appears as root without being
+  // root.
   const asUser = isRoot() ? [] : ['--user', '--map-root-user'];
   const options = [...asUser, '--net', '--mount', '--ipc', '--propagation', 'private'];
   const script = ['/bin/sh', '-c', BUILD_ROOT, 'confine', tools.mount, ...folders, tools.setpriv];
@@ -127,7 +128,7 @@ async function prepareNamespaces(tools: Tools, folders: readonly string[]): Prom
     timeout: PREPARE_MS_MAX,
     killSignal: 'SIGKILL',
   });
-  await once(maker, 'spawn'); // Without free file descriptors, its pipes were not made either.
+  await once(maker, 'spawn'); // Without free file descriptors, the pipes don't exist.
   const exited = once(maker, 'exit').catch(() => {});
   try {
     await readiness(maker);
@@ -141,7 +142,7 @@ async function prepareNamespaces(tools: Tools, folders: readonly string[]): Prom
   }
 }
 
-/** Options of `nsenter`, by the name of the namespace in `/proc`. */
+/** Options of `nsenter` by the namespace's name in `/proc`. */
 const OPTIONS = { user: 'user', net: 'net', mnt: 'mount', ipc: 'ipc' } as const;
 
 function openNamespace({ pid }: ChildProcess, name: keyof typeof OPTIONS): number {
@@ -170,14 +171,14 @@ function findTools(): Tools | null {
   return files.every((file) => file !== undefined) ? (tools as Tools) : null;
 }
 
-/** Users of the confined processes of this process. */
+/** User ids in use by the confined processes of this process. */
 const usersInUse = new Set<number>();
 let lastUid = 0;
 
 /**
- * Give a process a user that no other process of this one has, so that it can neither signal another one nor read its
- * memory. Each process of the service begins with another id.
- * @returns the same confinement if it changes no user; otherwise one whose user is in use until `releaseUser`
+ * Give a confined process a user id of its own, so that it can neither signal another confined process nor read its
+ * memory. Each process of the service starts from a different id.
+ * @returns the same confinement if it changes no user; otherwise one whose user is reserved until `releaseUser`
  */
 export function withOwnUser(confinement: Confinement): Confinement {
   if (confinement.user === null) return confinement;
@@ -195,7 +196,7 @@ export function releaseUser({ user }: Confinement): void {
 
 let unused: readonly ServerUser[] | null = null;
 
-/** List the user ids that have no account, as they were at the first call. A process under one of them owns nothing. */
+/** List the user ids without an account, as of the first call. A process under one of them owns nothing. */
 function unusedUsers(): readonly ServerUser[] {
   unused ??= listUnusedUsers();
   return unused;
@@ -217,8 +218,8 @@ function accountIds(): number[] {
 }
 
 /**
- * List the paths to mount, none inside another. A whole `node_modules` stands for its packages, which saves many
- * mounts.
+ * List the paths to mount, none inside another. Mount a whole `node_modules` instead of single packages, which saves
+ * many mounts.
  */
 function rootFolders(readable: readonly string[]): string[] {
   const wanted = [process.execPath, ...readable].map((each) =>
@@ -230,7 +231,9 @@ function rootFolders(readable: readonly string[]): string[] {
   return kept;
 }
 
-/** Describe, for operators, how the kernel confines the processes that read documents, or which means are missing. */
+/**
+ * Describe, for operators, how the kernel confines the processes that read documents, or which mechanisms are missing.
+ */
 export async function describeConfinement(): Promise<{ isComplete: boolean; detail: string }> {
   const { enter, user } = await findConfinement([fileURLToPath(import.meta.url)]);
   const ownUser = user === null ? '' : ', each as a user of its own';

@@ -49,7 +49,7 @@ export interface SessionSettings {
   readonly signInLinkMs: number;
 }
 
-/** Convert the settings of the file to the form that the program uses. */
+/** Convert the file's settings to the program's form. */
 export function consoleConfigOf({ console: file }: z.output<z.ZodObject<typeof consoleSettings>>): ConsoleSettings {
   return {
     name: file.name ?? null,

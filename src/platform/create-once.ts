@@ -2,8 +2,8 @@ import { chmodSync, linkSync, mkdirSync, readFileSync, unlinkSync, writeFileSync
 import path from 'node:path';
 
 /**
- * Read the one line of text in `file` (mode 0600). If there is no file, create it with the text of `make`. Processes
- * that start at the same time all return the same line: the first one to link its file wins.
+ * Read the single line in `file` (mode 0600). If the file is missing, create it with the text of `make`. Processes that
+ * start at the same time all return the same line: the first one to link its file wins.
  */
 export function readOrCreateLine(file: string, make: () => string): string {
   try {

@@ -1,7 +1,7 @@
 import { Worker } from 'node:worker_threads';
 import { SlotMap } from './slot-map.ts';
 
-/** Size of the young generation of a thread whose data is mostly outside the V8 heap. The default takes 100 MB. */
+/** Young generation size for a thread whose data is mostly outside the V8 heap. The default takes 100 MB. */
 const YOUNG_GENERATION_MB = 12;
 
 export interface ThreadCall<Argument = unknown> {
@@ -9,7 +9,7 @@ export interface ThreadCall<Argument = unknown> {
   readonly argument: Argument;
 }
 
-/** Answer to a call, by its id. A thread sends simultaneous answers together. */
+/** Answer to the call with this id. A thread sends simultaneous answers in one message. */
 export interface ThreadReply {
   readonly id: number;
   readonly result?: unknown;
@@ -28,18 +28,21 @@ interface Pending {
 }
 
 /**
- * Separate thread for one kind of work. Its module takes arrays of `ThreadCall` and answers with arrays of
- * `ThreadReply`. The thread starts at once, and ends with `close` or by an error. It keeps the process running only
- * while an answer is due.
+ * Thread dedicated to one kind of work. Its module receives arrays of `ThreadCall` and answers with arrays of
+ * `ThreadReply`. The thread starts immediately, and ends on `close` or an error. It keeps the process running only
+ * while an answer is pending.
  */
 export class DedicatedThread<Argument> {
   readonly #worker: Worker;
   readonly #pending = new SlotMap<Pending>();
-  /** Calls of this turn of the event loop. Waking the thread takes longer than sending most calls. */
+  /**
+   * Calls made in this turn of the event loop, to be sent together: waking the thread costs more than sending most
+   * calls.
+   */
   #calls: Outgoing<Argument>[] = [];
   #ended: Error | null = null;
 
-  /** @param name name of the thread in tools of the system and in errors */
+  /** @param name name of the thread in system tools and errors */
   constructor(module: URL, name: string, workerData: unknown = null) {
     this.#worker = new Worker(module, {
       name,
@@ -59,7 +62,7 @@ export class DedicatedThread<Argument> {
   }
 
   /**
-   * Call the thread, at the end of this turn of the event loop.
+   * Call the thread. The call is sent at the end of this turn of the event loop.
    * @param argument must not be changed until the answer
    * @param transfer buffers that are moved, not copied
    * @throws Error if the call fails, or if the thread has ended
@@ -80,7 +83,7 @@ export class DedicatedThread<Argument> {
     try {
       this.#post(calls);
     } catch {
-      // One of the calls cannot be sent.
+      // One of the calls can't be sent. Find it by sending each alone.
       for (const own of calls) this.#sendAlone(own);
     }
   }

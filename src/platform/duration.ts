@@ -12,7 +12,7 @@ const DURATION_DAYS_MAX = 3650;
 
 /**
  * Parse a duration (`90d`, `1h`, `30m`, `45s`, `2w`) into milliseconds.
- * @throws AppError `duration_invalid` (400), also for zero and for more than 3,650 days
+ * @throws AppError `duration_invalid` (400), including for zero and for more than 3,650 days
  */
 export function parseDuration(text: string, param: string | null = null): number {
   const [, digits, unit] = /^([0-9]{1,9})([smhdw])$/.exec(text.trim()) ?? [];

@@ -32,8 +32,7 @@ export interface EmbeddedPostgres {
   readonly directory: string;
   /**
    * Stop using the server. The last user stops it. Idempotent. Close all connections first.
-   * @param options.isKept true to leave the server running for some seconds after its last user, as after the death of
-   *   one
+   * @param options.isKept true to keep the server running for some seconds after its last user, as when a user dies
    */
   release(options?: { readonly isKept?: boolean }): Promise<void>;
 }
@@ -52,9 +51,9 @@ export interface EmbeddedPostgresOptions {
 
 /**
  * Open the PostgreSQL server of the data directory: create its cluster on first use, and start the server if it is not
- * running. Any number of processes may do so at once. The server is detached from all of them and keeps running when
- * one is killed. The last process that releases it stops it; if the last one was killed, it stops some seconds later.
- * While a handle is open, a server that died is started again.
+ * running. Any number of processes may do so concurrently. The server is detached from all of them and keeps running
+ * when one is killed. The last process to release it stops it. If that process was killed instead, the server stops
+ * some seconds later. While a handle is open, a server that dies is restarted.
  *
  * The server listens on a unix socket only. PostgreSQL refuses to run as root; root starts it as another user.
  * @throws AppError `postgres_unsupported_platform`, `postgres_binaries_unusable`, `postgres_user_missing`,
@@ -110,7 +109,7 @@ function withLock<T>(data: DataDirectory, fn: () => Promise<T>): Promise<T> {
   return withFileLock(data.lockFile, fn, { onCreate: data.own });
 }
 
-/** Find the server or start it. Call this under the lock. */
+/** Find or start the server. Call this under the lock. */
 async function ensureRunning(data: DataDirectory, options: EmbeddedPostgresOptions): Promise<Postmaster> {
   const running = await findRunning(data);
   if (running !== null) {
@@ -161,7 +160,7 @@ async function releaseServer(data: DataDirectory, userFile: string, options: Emb
 }
 
 /**
- * Stop the server of a data directory if no process uses it, after all its users were killed.
+ * Stop the server of a data directory if all its users were killed and no process uses it now.
  * @returns false if a process uses it
  */
 export async function stopUnusedServer(dataDir: string): Promise<boolean> {
@@ -172,7 +171,7 @@ export async function stopUnusedServer(dataDir: string): Promise<boolean> {
 /** Stop the server if it has no users. Call this under the lock. Return false if it has users. */
 async function stopIfUnused(data: DataDirectory, options: EmbeddedPostgresOptions): Promise<boolean> {
   const postmaster = await findPostmaster(data);
-  // Its users stop a server in another pid namespace. Here its pid belongs to some other process.
+  // In another pid namespace, its users stop the server. Here, its pid would be that of an unrelated process.
   if (postmaster === null || !postmaster.isLocal) return true;
   if ((await countLiveUsers(data)) > 0) return false;
   const { user, binaries } = await prepare(data, options);
@@ -181,7 +180,7 @@ async function stopIfUnused(data: DataDirectory, options: EmbeddedPostgresOption
   return true;
 }
 
-/** Start the server again whenever it has died, for example for lack of memory. Return a function that ends this. */
+/** Restart the server whenever it dies, for example from lack of memory. Return a function that stops watching. */
 function watch(data: DataDirectory, options: EmbeddedPostgresOptions): () => Promise<void> {
   const abort = new AbortController();
   const watching = (async () => {

@@ -39,7 +39,7 @@ export function processEnvironment(): NodeJS.ProcessEnv {
   return process.env;
 }
 
-/** Return the name by which `bin/service` was called, if that is not its own; null otherwise. */
+/** Return the name by which `bin/service` was called, or null if that is its own name. */
 export function commandNameOf(env: NodeJS.ProcessEnv): string | null {
   return env['SERVICE_COMMAND_NAME'] || null;
 }
@@ -52,12 +52,12 @@ export function commandPathOf(env: NodeJS.ProcessEnv): string | null {
 /** Return the data directory that a command uses if neither a flag nor service.yaml names one. */
 export function dataDirOf(env: NodeJS.ProcessEnv): string {
   if (env['SERVICE_DATA_DIR']) return env['SERVICE_DATA_DIR'];
-  // The user that PostgreSQL must run as cannot enter the home directory of root.
+  // PostgreSQL must run as another user, who can't enter root's home directory.
   if (process.getuid?.() === 0) return '/var/lib/service';
   return path.join(env['XDG_DATA_HOME'] || path.join(env['HOME'] || homedir(), '.local', 'share'), 'service');
 }
 
-/** Return the path of service.yaml, which may be missing. */
+/** Return the path of service.yaml. The file may be missing. */
 export function configFileOf(env: NodeJS.ProcessEnv, dataDir: string): string {
   return env['SERVICE_CONFIG'] || path.join(dataDir, 'service.yaml');
 }

@@ -1,6 +1,5 @@
 /**
- * Error that may be shown to a person. Every other thrown error is a fault of ours: it is logged in full and shown as
- * "internal error".
+ * Error that may be shown to a user. Every other error is our bug: it is logged in full and shown as "internal error".
  *
  * Recognise an AppError by `code`, never by its message.
  */
@@ -38,13 +37,14 @@ export class AppError extends Error {
   }
 }
 
-/** Create an error 400: the caller sent a request that can never work. `message` names the remedy. */
+/** Create an error 400: the request can never succeed. `message` says how to fix it. */
 export function invalidRequest(message: string, param: string | null = null, code = 'invalid_request'): AppError {
   return new AppError({ code, status: 400, message, param });
 }
 
 /**
- * Create an error 404, the same for a missing thing and for one of another organization. `what` is a noun: "bucket".
+ * Create an error 404. It is the same for a missing thing and for one that belongs to another organization. `what` is a
+ * noun: "bucket".
  */
 export function notFound(what: string, id: string): AppError {
   return new AppError({
@@ -59,12 +59,12 @@ export function forbidden(message: string, code = 'forbidden'): AppError {
   return new AppError({ code, status: 403, message });
 }
 
-/** Create an error 409: the state of the thing does not allow the operation. */
+/** Create an error 409: the state of the resource doesn't allow the operation. */
 export function conflict(message: string, code = 'conflict'): AppError {
   return new AppError({ code, status: 409, message });
 }
 
-/** Create an error 503: an organization moves to another installation, and nothing of it may change meanwhile. */
+/** Create an error 503: the organization is moving to another installation, and its data must not change meanwhile. */
 export function organizationMoving(cause?: unknown): AppError {
   return new AppError({
     code: 'organization_moving',

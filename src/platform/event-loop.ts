@@ -1,8 +1,8 @@
 const waiting: (() => void)[] = [];
 
 /**
- * Yield to the event loop before the next slice of work of some milliseconds. One caller resumes in each iteration of
- * the loop, so that the slices of many requests never add up to one long block.
+ * Yield to the event loop between slices of work that take some milliseconds each. Only one caller resumes in each
+ * iteration of the loop, so that the slices of many requests never add up to a long block.
  */
 export function yieldToEventLoop(): Promise<void> {
   return new Promise((resolve) => {

@@ -1,48 +1,48 @@
 import { AppError } from './errors.ts';
 
 export interface FairGateLimits {
-  /** Pieces of work in progress at once. */
+  /** Maximum concurrent tasks. */
   readonly runningMax: number;
-  /** Pieces of work of one owner in progress at once. */
+  /** Maximum concurrent tasks of one owner. */
   readonly runningOfOneMax: number;
-  /** Pieces of work of one owner that wait. More are refused. */
+  /** Maximum waiting tasks of one owner. Further ones are refused. */
   readonly waitingOfOneMax: number;
-  /** Places of active owners; without them, one owner always has the same limit, alone or beside others. */
+  /** Places shared among active owners. Without it, an owner's limit doesn't depend on other owners. */
   readonly shared?: SharedPlaces;
 }
 
-/** Places that are divided equally while several owners are active. Each owner has at least one. */
+/** Places that active owners share equally if there are several. Each gets at least one. */
 export interface SharedPlaces {
   readonly places: number;
-  /** Time for which an owner counts as active after a piece of its work began or ended. */
+  /** Time for which an owner counts as active after one of its tasks started or ended. */
   readonly activeMs: number;
   /** Clock in milliseconds. */
   readonly now?: () => number;
 }
 
-/** Place of a piece of work in a gate. */
+/** Place of a task in a gate. */
 export interface Place {
-  /** Give the place to other work while this work waits for something outside of the process. */
+  /** Give up the place while this task waits for something outside of the process. */
   leaveFor<T>(wait: () => Promise<T>): Promise<T>;
 }
 
 interface Owner {
-  /** Pieces of work in progress. */
+  /** Tasks in progress. */
   inside: number;
-  /** Pieces of work that have not left their place. */
+  /** Tasks that currently hold a place. */
   running: number;
-  /** Work that returns to its place. It precedes work that has not begun. */
+  /** Tasks that return to their place. They precede tasks that haven't started. */
   readonly returning: (() => void)[];
   readonly waiting: (() => void)[];
 }
 
 /**
- * Limit on the work in progress of all owners and of each. Work beyond the limit waits. Waiting owners get free places
- * in turn, so that an owner with much work does not delay one with little.
+ * Limit on concurrent tasks, in total and per owner. Tasks beyond it wait. Waiting owners get free places in turn, so
+ * that an owner with many tasks doesn't delay one with few.
  */
 export class FairGate {
   readonly #limits: FairGateLimits;
-  /** Owners with work, in the order in which they get the next free place. */
+  /** Owners with tasks, in the order in which they get the next free place. */
   readonly #owners = new Map<string, Owner>();
   readonly #activity: Activity | null;
   #inside = 0;
@@ -53,8 +53,8 @@ export class FairGate {
   }
 
   /**
-   * Run a piece of work once it has a place.
-   * @throws AppError `server_busy` (503) if too much work of the owner is waiting; the signal's reason
+   * Run a task once it has a place.
+   * @throws AppError `server_busy` (503) if too many tasks of the owner are waiting; the signal's reason
    */
   async run<T>(ownerId: string, work: (place: Place) => Promise<T>, signal: () => AbortSignal): Promise<T> {
     this.#activity?.note(ownerId);
@@ -151,7 +151,7 @@ export class FairGate {
       for (const [ownerId, owner] of [...this.#owners]) {
         if (!this.#admitNext(owner)) continue;
         hasAdmitted = true;
-        // The owner waits behind the others now.
+        // The owner now queues behind the others.
         this.#owners.delete(ownerId);
         this.#owners.set(ownerId, owner);
       }
@@ -196,7 +196,7 @@ class Activity {
     this.#untilMs.set(ownerId, this.#now() + this.#activeMs);
   }
 
-  /** Compute the number of places that each owner has now. An owner that is active alone has no such limit. */
+  /** Compute the number of places per active owner. A single active owner has no such limit. */
   placesOfOne(): number {
     const nowMs = this.#now();
     for (const [ownerId, untilMs] of this.#untilMs) {
@@ -208,7 +208,7 @@ class Activity {
   }
 }
 
-/** Place of one piece of work, which may wait for several things at the same time. */
+/** Place of one task, which may wait for several things concurrently. */
 class HeldPlace implements Place {
   readonly #leave: () => void;
   readonly #comeBack: () => Promise<void>;
@@ -239,7 +239,7 @@ class HeldPlace implements Place {
     }
   }
 
-  /** End the work. Return true if it holds its place. */
+  /** End the task. Return true if it currently holds its place. */
   end(): boolean {
     this.#hasEnded = true;
     return this.#isHeld;

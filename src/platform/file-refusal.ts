@@ -2,20 +2,20 @@ import { existsSync, statSync } from 'node:fs';
 import path from 'node:path';
 import { osUserName } from './os-user.ts';
 
-/** Return true if the system refused the access, and not because a file is missing or a disk is full. */
+/** Return true if the system denied access, as opposed to a missing file or a full disk. */
 export function isRefusal(error: unknown): boolean {
   const { code } = (error ?? {}) as NodeJS.ErrnoException;
   return code === 'EACCES' || code === 'EPERM';
 }
 
-/** Say which user may not read a file or folder, and what to do. */
+/** Explain which user may not read a file or folder, and what to do. */
 export function describeReadRefusal(file: string): string {
   const closed = closedFolderAbove(file);
   const refused = closed === null ? 'may not read it' : `may not enter ${closed}`;
   return `the user "${osUserName()}" ${refused}; copy it to where this user can read it, or change its permissions`;
 }
 
-/** Say which user may not write into a folder, and what to do. */
+/** Explain which user may not write into a folder, and what to do. */
 export function describeWriteRefusal(folder: string): string {
   const user = osUserName();
   const closed = closedFolderAbove(folder);
@@ -24,7 +24,7 @@ export function describeWriteRefusal(folder: string): string {
   return `the user "${user}" may not write there; choose another folder, or give it to this user as root: ${give}`;
 }
 
-/** Find the first folder above a path that this process may not enter. */
+/** Find the topmost folder above a path that this process may not enter. */
 function closedFolderAbove(file: string): string | null {
   const names = path.dirname(path.resolve(file)).split(path.sep);
   for (const [at] of names.entries()) {

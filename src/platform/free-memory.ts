@@ -10,7 +10,7 @@ export function freeMemory({ buffer }: ArrayBufferView): void {
   if (buffer instanceof ArrayBuffer && buffer.byteLength >= FREED_BYTES_MIN) buffer.transfer(0);
 }
 
-/** Return true if the bytes fill their ArrayBuffer, so that they are no part of a larger one or of Node's pool. */
+/** Return true if the bytes fill their ArrayBuffer, and aren't part of a larger one or of Node's pool. */
 export function ownsMemory(bytes: Uint8Array): bytes is Uint8Array<ArrayBuffer> {
   return bytes.buffer instanceof ArrayBuffer && bytes.buffer.byteLength === bytes.byteLength;
 }

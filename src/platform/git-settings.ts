@@ -2,12 +2,12 @@ import { z } from 'zod';
 import type { Secret } from './secret.ts';
 import { absolutePath, tokenSetting } from './source-secrets.ts';
 
-/** Addresses by which git reaches a repository: https://, ssh://, user@host:path, and http:// on this host. */
+/** Repository addresses that git accepts: https://, ssh://, user@host:path, and http:// on this host. */
 const GIT_URL = /^(?:https:\/\/|ssh:\/\/|http:\/\/(?:localhost|127\.0\.0\.1|\[::1\])[:/]|[\w.-]+@[\w.-]+:(?!\/\/))\S+$/;
-/** Credentials in an address, which lists and errors would show. */
+/** Credentials in an address. Lists and errors would show them. */
 const GIT_CREDENTIALS = /^(?:https?:\/\/[^/]*@|ssh:\/\/[^/]*:[^/]*@)/;
 
-/** Settings of a connection to a Git repository, without those that all types share. */
+/** Settings specific to connections to a Git repository. */
 export const gitPlace = {
   url: z
     .string()
@@ -24,7 +24,7 @@ export const gitPlace = {
   known_hosts: absolutePath.optional().describe('file with the keys of known hosts for ssh; default: that of the user'),
 };
 
-/** Repository, and how git signs in there. */
+/** Repository, and the credentials for it. */
 export interface GitConnection {
   readonly url: string;
   readonly user: string;

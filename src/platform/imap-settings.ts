@@ -24,7 +24,7 @@ const OAuth = z.strictObject({
   scope: z.string().min(1).max(1024).optional().describe('scope to ask for, if the authorization server needs it'),
 });
 
-/** Settings of a connection to a mailbox, without those that all types share. */
+/** Settings specific to connections to a mailbox. */
 export const imapPlace = {
   host: z
     .string()
@@ -60,11 +60,11 @@ export interface ImapSettings {
   readonly security: (typeof SECURITY)[number];
   readonly user: string;
   readonly login: ImapLogin;
-  /** PEM text or absolute path of certificates to trust instead of the public ones; null: the public ones. */
+  /** CA certificates to trust instead of the public ones, as PEM text or absolute path; null for the public ones. */
   readonly ca: string | null;
 }
 
-/** Report a connection without encryption to another host, and one without exactly one way to log in. */
+/** Report an unencrypted connection to another host, and a connection without exactly one login method. */
 export function checkImap(file: ImapFile, context: z.core.$RefinementCtx): void {
   const fault = (path: string, message: string) => context.addIssue({ code: 'custom', message, path: [path] });
   if (file.security === 'none' && !isLoopbackHost(file.host)) {

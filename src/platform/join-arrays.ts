@@ -1,4 +1,4 @@
-/** Join typed arrays of one kind, in their order. The result is a new array, unless there is exactly one. */
+/** Concatenate typed arrays of one kind. A single array is returned as it is. */
 export function joinArrays<T extends Float32Array | Uint16Array>(
   kind: new (length: number) => T,
   arrays: readonly T[],

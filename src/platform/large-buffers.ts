@@ -1,6 +1,6 @@
 import { freeMemory } from './free-memory.ts';
 
-/** Size below which a Buffer is not pooled: it is cheap to allocate and is left to the garbage collector. */
+/** Size below which a Buffer isn't pooled, because it is cheap to allocate and collect. */
 const POOLED_BYTES_MIN = 8 * 1024;
 const POOLED_BYTES_MAX = 16 * 1024 * 1024;
 /** Total size of the idle Buffers. */
@@ -12,8 +12,8 @@ let idleBytes = 0;
 let isDropScheduled = false;
 
 /**
- * Acquire a Buffer of at least so many bytes, with arbitrary content. Large Buffers are pooled: for every few large
- * allocations V8 collects the whole heap, which takes some 100 ms of CPU, and the system clears each page of a new one.
+ * Acquire an uninitialised Buffer of at least this size. Large Buffers are pooled: after every few large allocations V8
+ * collects the whole heap, which takes some 100 ms of CPU, and the system has to clear each new page.
  */
 export function acquireBuffer(bytes: number): Buffer {
   const size = pooledSize(bytes);
@@ -24,10 +24,7 @@ export function acquireBuffer(bytes: number): Buffer {
   return used;
 }
 
-/**
- * Return a Buffer of `acquireBuffer`, or a part of one, to the pool. Free it if the pool is full. It must not be used
- * afterwards.
- */
+/** Return a Buffer (or a part of one) to the pool, or free it if the pool is full. Don't use it afterwards. */
 export function releaseBuffer(used: Buffer): void {
   const { buffer } = used;
   const size = buffer.byteLength;
@@ -43,7 +40,7 @@ export function releaseBuffer(used: Buffer): void {
   isDropScheduled = true;
 }
 
-/** Drop the idle Buffers. Those in use return to the pool later, and are kept for another interval. */
+/** Drop the idle Buffers. Those in use return to the pool later and stay for another interval. */
 function dropIdle(): void {
   isDropScheduled = false;
   for (const ofSize of idle.values()) ofSize.forEach(freeMemory);
@@ -51,7 +48,7 @@ function dropIdle(): void {
   idleBytes = 0;
 }
 
-/** Round up to the size of a pooled Buffer, a power of two; null if a Buffer of so many bytes is not pooled. */
+/** Round up to the size of a pooled Buffer, a power of two. Return null for a size that isn't pooled. */
 function pooledSize(bytes: number): number | null {
   if (bytes < POOLED_BYTES_MIN || bytes > POOLED_BYTES_MAX) return null;
   return 2 ** Math.ceil(Math.log2(bytes));

@@ -9,10 +9,10 @@ export interface Service {
   stop(): Promise<void>;
 }
 
-/** Time from a signal to the end of the process, below the 35 s after which systemd kills it. */
+/** Maximum time from a signal to process exit. It is below the 35 s after which systemd kills the process. */
 const EXIT_MS = 24_000;
 
-/** Combine services into one that starts them in order and stops them in parallel, in the time of the slowest. */
+/** Combine services into one that starts them in order and stops them in parallel. */
 export function serviceGroup(name: string, services: readonly Service[]): Service {
   return {
     name,
@@ -29,10 +29,10 @@ export function serviceGroup(name: string, services: readonly Service[]): Servic
 }
 
 /**
- * Start services in order, wait for SIGTERM or SIGINT, and stop them in reverse. The process ends at most `exitMs`
- * after the first signal, also if the caller still closes something then; a second signal exits at once with status
- * 130. The effects of an unhandled rejection are unknown, so it is logged and the process exits with 1 for the
- * supervisor to start it again.
+ * Start services in order, wait for SIGTERM or SIGINT, and stop them in reverse. The process exits at most `exitMs`
+ * after the first signal, even if the caller is still closing something. A second signal exits immediately with status
+ * 130. The effects of an unhandled rejection are unknown, so log it and exit with 1, and the supervisor restarts the
+ * process.
  *
  * No other file handles signals.
  */
@@ -76,7 +76,7 @@ export async function runServices(
   }
 }
 
-/** End the process after a time, if it has not ended by itself. */
+/** Exit after a time, unless the process ends by itself before. */
 function exitWithin(exitMs: number, logger: Logger): void {
   setTimeout(() => {
     logger.error(
@@ -101,7 +101,7 @@ async function stopInReverse(started: Service[], logger: Logger): Promise<void> 
 /**
  * Run work that ends by itself. The first SIGINT or SIGTERM aborts the signal passed to `work`, and `interrupted`
  * replaces every error that follows. A second signal exits at once with status 130. The signal also aborts when the
- * reader of stdout leaves, as `head` does, since nobody waits for the rest.
+ * reader of stdout closes it, as `head` does.
  * @throws AppError `interrupted`, `output_closed` (499)
  */
 export async function untilInterrupted<T>(work: (signal: AbortSignal) => Promise<T>): Promise<T> {

@@ -46,7 +46,7 @@ export const localModelSettings = {
 const LocalModelSettings = z.object(localModelSettings);
 export type LocalModelSettings = ReturnType<typeof localModelsConfigOf>;
 
-/** Convert the settings of the file to those that the program uses. */
+/** Convert the file's settings to the program's form. */
 export function localModelsConfigOf({ local_models: file }: z.output<typeof LocalModelSettings>) {
   return {
     threads: file.threads ?? null,

@@ -4,8 +4,8 @@ import { logFields } from './work-context.ts';
 export type Logger = pino.Logger;
 
 /**
- * Open a logger that writes JSON lines, by default to stderr, since stdout is for the output of commands. Each line has
- * the ids of the request, job and trace that the running code works for.
+ * Open a logger that writes JSON lines, by default to stderr, since stdout is for the output of commands. Each line
+ * carries the ids of the current request, job and trace.
  */
 export function openLogger(
   level: string,

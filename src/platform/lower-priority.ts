@@ -5,8 +5,8 @@ import { constants, setPriority } from 'node:os';
 export const LOWER_PRIORITY: number = constants.priority.PRIORITY_BELOW_NORMAL;
 
 /**
- * Let requests and searches of other processes take precedence over a process that shares their cores.
- * @param pid process; 0 is this one
+ * Lower the priority of a process, so that other processes' requests and searches on the same cores take precedence.
+ * @param pid process id; 0 for this process
  * @param options.leadsSession the process has its own session. Linux may divide the cores among sessions
  *   (`sched_autogroup_enabled`), and the priority of a process then counts only within its session.
  * @returns true if its priority was lowered; false if the system does not allow it, or if the process has ended
@@ -21,7 +21,7 @@ export function lowerPriority(pid = 0, { leadsSession = false } = {}): boolean {
   }
 }
 
-/** Lower the priority of a session among the others. Do nothing where the system does not distinguish sessions. */
+/** Lower a session's priority. Do nothing if the system doesn't distinguish sessions. */
 function lowerSession(pid: number): void {
   try {
     writeFileSync(`/proc/${pid}/autogroup`, String(LOWER_PRIORITY));

@@ -1,6 +1,6 @@
 import { setImmediate } from 'node:timers/promises';
 
-/** Map items one after the other, and yield to the event loop after every `atOnce` of them. */
+/** Map items in sequence, and yield to the event loop after every `atOnce` of them. */
 export async function mapYielding<T, R>(items: readonly T[], atOnce: number, map: (item: T) => R): Promise<R[]> {
   const mapped: R[] = [];
   for (const item of items) {

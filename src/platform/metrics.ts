@@ -14,14 +14,14 @@ export interface Metrics {
 }
 
 /**
- * Labels of a route: the id of its operation, its method, and the pattern of its path. The path itself is never a
- * label, since clients choose it.
+ * Labels of a route: operation id, method and path pattern. The path itself is never a label, because clients choose
+ * it.
  */
 type RouteLabel = 'operation' | 'method' | 'route';
 
-/** Histogram buckets for durations from a cached answer to one that a vendor delays. */
+/** Histogram buckets for durations, from a cached answer to a slow vendor. */
 const REQUEST_SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30];
-/** Histogram buckets for durations from a small text to a bulk job of an hour. */
+/** Histogram buckets for durations, from a small text to a bulk job of an hour. */
 const JOB_SECONDS = [0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900, 3600];
 
 /** Define the metrics in a new registry, so that several appliances can run in one process (tests). */

@@ -17,13 +17,13 @@ export interface MigrationStatus {
 export interface MigrationId {
   readonly version: number;
   readonly name: string;
-  /** SHA-256 of the text in hexadecimal; line ends are ignored, since a checkout may change them. */
+  /** SHA-256 of the text in hexadecimal. Line endings are ignored, because a checkout may change them. */
   readonly checksum: string;
 }
 
 interface Migration extends MigrationId {
   readonly text: string;
-  /** Oldest compatible code, as the newest migration that it knows; null if this migration does not change that. */
+  /** Oldest compatible code, given as the newest migration that it knows; null if unchanged by this migration. */
   readonly minimumCompatible: number | null;
 }
 
@@ -32,19 +32,19 @@ interface Applied extends MigrationId {
 }
 
 /**
- * Maximum time that a migration waits for a lock, and number of attempts to get all its locks. The last attempt waits
- * without a limit. PostgreSQL looks for a deadlock after a second (`deadlock_timeout`), and cancels the migration or a
- * request of the running release. A migration that gives up earlier lets that request and those behind it go on.
+ * Maximum time that a migration waits for a lock, and maximum number of attempts to get all its locks. The last attempt
+ * waits without a limit. After a second, PostgreSQL checks for a deadlock (`deadlock_timeout`) and may cancel a request
+ * of the running release. A migration that gives up earlier lets that request and those queued behind it continue.
  */
 const LOCK_MS_MAX = 200;
 const LOCK_ATTEMPTS = 50;
 const LOCK_PAUSE_MS = 200;
-/** SQLSTATE of a lock that was not available in time, and of a deadlock. */
+/** SQLSTATEs of a lock that was not available in time, and of a deadlock. */
 const LOCK_STATES = new Set(['55P03', '40P01']);
 
 const FILE_NAME = /^(\d{4})_([a-z0-9_]+)\.sql$/;
 const MINIMUM = /^--\s*minimum-compatible-version:\s*(\d+)\s*$/m;
-/** Key of an advisory lock: an arbitrary number, equal in every process, that nothing else in the database locks. */
+/** Advisory lock key: an arbitrary number, the same in every process and used for nothing else in the database. */
 const MIGRATION_LOCK = 7_310_112_002;
 
 /**
@@ -64,7 +64,7 @@ export async function migrate(sql: Sql, options: { directory: string; upTo?: num
   const { directory, upTo = Number.POSITIVE_INFINITY } = options;
   const migrations = (await readMigrations(directory)).filter(({ version }) => version <= upTo);
   const done: string[] = [];
-  // The first check takes no lock. At most starts nothing is pending, and no process has to wait for another.
+  // Check without a lock first: usually nothing is pending, and no process has to wait for another.
   const seen = await readApplied(sql);
   const pending = findPending(migrations, seen.applied, seen.minimumVersion);
   for (const migration of pending) {
@@ -74,11 +74,12 @@ export async function migrate(sql: Sql, options: { directory: string; upTo?: num
   return done;
 }
 
-/** Apply a migration, unless another process has done so. @returns true if this call has applied it */
+/** Apply a migration, unless another process has done so. @returns true if this call applied it */
 async function applyOnce(sql: Sql, migration: Migration, migrations: Migration[]): Promise<boolean> {
   const attempt = (lockTimeout: string) =>
     sql.begin(async (tx) => {
-      // The limits of the role must not cut off a long migration. A killed process must not block the next migration.
+      // Override the role's limits, which could abort a long migration. A killed process must not block the next
+      // migration.
       await tx`
         select set_config('statement_timeout', '6h', true), set_config('lock_timeout', '0', true),
                set_config('client_connection_check_interval', '2s', true)`;
@@ -104,7 +105,7 @@ async function applyOnce(sql: Sql, migration: Migration, migrations: Migration[]
 
 /**
  * List the names of the migrations that `migrate` would apply.
- * @throws AppError with the codes of `migrate` for a database that this code cannot work with
+ * @throws AppError with the codes of `migrate` for an incompatible database
  */
 export async function pendingMigrations(sql: Sql, options: { directory: string }): Promise<string[]> {
   const [migrations, { applied, minimumVersion }] = await Promise.all([
@@ -143,7 +144,7 @@ async function readMigrations(directory: string): Promise<Migration[]> {
     if (digits === undefined || name === undefined) throw invalid(file, 'its name is not of the form 0001_name.sql');
     const version = Number(digits);
     if (migrations.at(-1)?.version === version) throw invalid(file, `there is another migration ${digits}`);
-    // Reading fifty small files asynchronously one after the other takes ten times as long.
+    // Reading fifty small files asynchronously in sequence takes ten times as long.
     const text = readFileSync(path.join(directory, file), 'utf8').replaceAll('\r\n', '\n');
     const minimum = MINIMUM.exec(headOf(text))?.[1];
     const minimumCompatible = minimum === undefined ? null : Number(minimum);
@@ -163,7 +164,7 @@ function headOf(text: string): string {
   return lines.slice(0, end === -1 ? undefined : end).join('\n');
 }
 
-/** Find the migrations to apply, in order. @throws AppError if this code cannot work with this database */
+/** Find the migrations to apply, in order. @throws AppError for an incompatible database */
 function findPending(migrations: Migration[], applied: Applied[], minimumVersion: number): Migration[] {
   const newestKnown = migrations.at(-1)?.version ?? 0;
   if (minimumVersion > newestKnown) {

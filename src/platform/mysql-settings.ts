@@ -3,7 +3,7 @@ import { isLoopbackHost } from './networks.ts';
 import { Secret } from './secret.ts';
 import { caSetting } from './source-secrets.ts';
 
-/** Settings of a connection to MySQL or MariaDB, without those that all types share. */
+/** Settings specific to connections to MySQL or MariaDB. */
 export const mysqlPlace = {
   url: z
     .string()
@@ -17,7 +17,7 @@ export const mysqlPlace = {
   ca: caSetting,
 };
 
-/** Parts of the address of a database; null if it lacks one. */
+/** Parse a database address into its parts. Return null if one is missing. */
 function mysqlPlaceOf(text: string) {
   const url = URL.canParse(text) ? new URL(text) : null;
   const database = decodeURIComponent(url?.pathname.slice(1) ?? '');
@@ -31,14 +31,14 @@ function mysqlPlaceOf(text: string) {
   };
 }
 
-/** Database of MySQL or MariaDB, and how to sign in there. */
+/** MySQL or MariaDB database, and the credentials for it. */
 export interface MysqlConnection {
   readonly host: string;
   readonly port: number;
   readonly user: string;
   readonly password: Secret;
   readonly database: string;
-  /** Null for a connection that is not encrypted. */
+  /** Null for an unencrypted connection. */
   readonly ssl: { readonly ca: string | null } | null;
 }
 

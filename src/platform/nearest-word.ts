@@ -1,18 +1,18 @@
-/** Maximum length of a word. A longer one is not a typing error, and the work grows with its length. */
+/** Maximum word length. A longer word is not a typing error, and the work grows with the length. */
 const WORD_CHARACTERS_MAX = 64;
-/** Minimum length of a word. Shorter words resemble unrelated words, since one letter of two is half of the word. */
+/** Minimum word length. A shorter word resembles unrelated words: one letter of two is half of it. */
 const WORD_CHARACTERS_MIN = 3;
 
 /**
- * Find the candidate that a person most likely meant, ignoring case; null if no candidate is similar, or if the word is
- * too short to tell.
+ * Find the candidate that a person most likely meant, ignoring case; null if none is similar, or if the word is too
+ * short.
  */
 export function findNearest(word: string, candidates: Iterable<string>): string | null {
   if (word.length < 2 || word.length > WORD_CHARACTERS_MAX) return null;
   const typed = word.toLowerCase();
   const isShort = word.length < WORD_CHARACTERS_MIN;
   let nearest: string | null = null;
-  // A third of the letters may be wrong. A suggestion beyond that would be a guess.
+  // A third of the letters may be wrong. Beyond that, a suggestion would be a guess.
   let smallest = Math.max(1, Math.floor(word.length / 3)) + 1;
   for (const candidate of candidates) {
     if (isShort && !candidate.toLowerCase().startsWith(typed)) continue;
@@ -26,8 +26,8 @@ export function findNearest(word: string, candidates: Iterable<string>): string 
 }
 
 /**
- * Compute the optimal string alignment distance (Damerau 1964): the number of letters that were inserted, deleted,
- * replaced, or swapped with their neighbour, a common typing error (SLEECT).
+ * Compute the optimal string alignment distance (Damerau 1964): the number of insertions, deletions and replacements of
+ * letters, and of swaps of neighbours, a common typing error (SLEECT).
  */
 export function countEdits(a: string, b: string): number {
   const rows: number[][] = [Array.from({ length: b.length + 1 }, (_, column) => column)];

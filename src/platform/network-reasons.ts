@@ -1,4 +1,4 @@
-/** Reasons for a failed connection, by the code of Node.js. They continue "X cannot be used: ". */
+/** Reasons for a failed connection, by Node.js error code. They continue "X cannot be used: ". */
 export const NETWORK_REASONS: Readonly<Record<string, string>> = {
   ECONNREFUSED: 'nothing listens there; does it run, and is the port right?',
   ECONNRESET: 'it closes the connection; is the port right, and does it speak TLS or not?',

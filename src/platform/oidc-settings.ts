@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Secret } from './secret.ts';
 
-/** Settings of the OpenID provider whose tokens are accepted. */
+/** Settings of the OpenID provider whose tokens the service accepts. */
 export const oidcSettings = {
   oidc: z
     .strictObject({
@@ -51,7 +51,7 @@ export const oidcSettings = {
 
 const OidcFile = z.object(oidcSettings);
 
-/** @returns the provider; null if none is set */
+/** @returns the provider; null if none is configured */
 export function oidcConfigOf({ oidc }: z.output<typeof OidcFile>) {
   if (oidc === undefined) return null;
   const { issuer, audience, algorithm, scopes } = oidc;

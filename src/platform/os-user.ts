@@ -1,7 +1,8 @@
 import { userInfo } from 'node:os';
 
 /**
- * Return the name of the user that this process runs as; `uid-<number>` if the system has no name for it (containers).
+ * Return the name of the user that this process runs as; `uid-<number>` if the system has no name for it, as in
+ * containers.
  */
 export function osUserName(): string {
   try {

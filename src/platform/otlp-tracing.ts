@@ -24,12 +24,12 @@ import type { TracingSettings } from './tracing-settings.ts';
 import { VERSION } from './version.ts';
 import { runFor } from './work-context.ts';
 
-/** Maximum number of ended spans waiting to be sent. More are dropped. */
+/** Maximum number of ended spans waiting to be sent. Further ones are dropped. */
 const QUEUED_SPANS_MAX = 4_096;
 const SPANS_PER_EXPORT_MAX = 512;
 const EXPORT_EVERY_MS = 1_000;
 const EXPORT_MS_MAX = 5_000;
-/** Time for the last spans at a stop. A collector that does not answer must not delay it for long. */
+/** Time limit for sending the last spans at shutdown, in case the collector doesn't answer. */
 const CLOSE_MS_MAX = 3_000;
 const WARN_EVERY_MS = 60_000;
 
@@ -40,7 +40,7 @@ const KINDS: Readonly<Record<SpanKind, OtelSpanKind>> = {
   internal: OtelSpanKind.INTERNAL,
 };
 
-/** Open a sender of traces by OTLP over HTTP, in protobuf. It registers nothing globally. */
+/** Open an exporter of traces by OTLP over HTTP, in protobuf. It registers nothing globally. */
 export function openOtlpTracing(settings: TracingSettings, logger: Logger): Tracing {
   const headers = Object.fromEntries(Object.entries(settings.headers).map(([name, value]) => [name, value.reveal()]));
   const url = `${settings.endpoint.replace(/\/+$/, '')}/v1/traces`;
@@ -136,7 +136,7 @@ function contextOf(traceParent: string | null): Context {
 function reportFailures(exporter: SpanExporter, logger: Logger): SpanExporter {
   let warnedMs = Number.NEGATIVE_INFINITY;
   return {
-    // The export does not belong to the request whose span ended last.
+    // Detach the export from the request whose span happened to end last.
     export: (spans, done) =>
       runFor(undefined, () =>
         exporter.export(spans, (result) => {

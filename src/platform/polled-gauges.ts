@@ -1,21 +1,21 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 
-/** Definition of a gauge whose samples come from a common reading. */
+/** Gauge whose samples come from a shared reading. */
 export interface PolledGauge<Reading> {
   readonly name: string;
   readonly help: string;
   readonly labelNames?: readonly string[];
-  /** Return the samples: the values of the labels, in the order of their names, then the value. */
+  /** Return the samples: the label values, in the order of the label names, then the value. */
   readonly samples: (reading: Reading) => readonly (readonly [...labels: string[], value: number])[];
 }
 
-/** Time for which a reading is reused. Several readers may collect the metrics, and each reading takes queries. */
+/** Time for which a reading is reused. Several scrapers may collect the metrics, and each reading costs queries. */
 const FRESH_MS = 5_000;
 
 /**
- * Define gauges that are read together when the metrics are collected. A failed reading omits its samples and is
- * counted. Other metrics are not affected.
- * @param source name of the reading in the count of failures
+ * Define gauges that are read together when the metrics are collected. If a reading fails, count the failure and omit
+ * its samples. Other metrics aren't affected.
+ * @param source name of the reading in the failure count
  * @param read must settle within the time that a scrape may take
  */
 export function openPolledGauges<Reading>(
@@ -51,7 +51,7 @@ export function openPolledGauges<Reading>(
       async collect() {
         const reading = await readFresh();
         this.reset();
-        // Without labels, a reset yields a sample of 0.
+        // A reset of a gauge without labels would yield a sample of 0.
         if (reading === null && labelNames.length === 0) this.remove();
         for (const sample of reading === null ? [] : samples(reading)) {
           const value = sample.at(-1) as number;

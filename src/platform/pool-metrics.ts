@@ -1,10 +1,10 @@
 import { Gauge, type Registry } from 'prom-client';
 
-/** Use of a pool, of connections to PostgreSQL or of threads. */
+/** Load of a pool of PostgreSQL connections or of threads. */
 export interface PoolLoad {
   readonly pool: string;
   readonly max: number;
-  /** Return the pieces of work in progress, including those that wait for a place. */
+  /** Return the number of calls in progress, including those that wait for a place. */
   readonly pending: () => number;
 }
 

@@ -26,11 +26,11 @@ export type SqlFragment = Query<postgres.Row[]>;
 const CONNECT_SECONDS = 10;
 
 export interface PostgresOptions {
-  /** Maximum number of connections, not counting those for locks and LISTEN. */
+  /** Maximum number of connections, excluding those for locks and LISTEN. */
   readonly poolMax: number;
   /** Time after which a query is cancelled; null (default) for no limit. */
   readonly queryMsMax?: number | null;
-  /** Time without an answer after which a new connection is tried, and time for it to answer; see `openPool`. */
+  /** Time without an answer after which to try a new connection, and the time limit for its answer; see `openPool`. */
   readonly silenceMs?: number;
   /** Name shown in pg_stat_activity. */
   readonly applicationName: string;
@@ -38,22 +38,22 @@ export interface PostgresOptions {
 }
 
 /**
- * Open a pool; it connects at the first query. Conversion of values:
+ * Open a pool. It connects on the first query. Conversion of values:
  *
  * - `timestamptz` is a Date (milliseconds; PostgreSQL keeps microseconds, so page by an id rather than by a time read
  *   back)
- * - `bigint`, and with it `count(*)`, is a number; a bigint beyond 2^53. `numeric` is a string: cast sums,
+ * - `bigint`, and thus `count(*)`, is a number, or a BigInt beyond 2^53. `numeric` is a string, so cast sums:
  *   `sum(n)::bigint`
  * - `json` and `jsonb` are parsed; write them as `${sql.json(value)}`, never as JSON.stringify(value)
- * - arrays of built-in types are arrays; as parameters, those of anything but numbers and strings go in
+ * - arrays of built-in types are arrays; as parameters, wrap arrays of anything but numbers and strings in
  *   `sql.array(dates)`
  * - `undefined` as a parameter is an error; pass null
  *
- * Errors are those of postgres.js; `mapPostgresError` recognises those which mean that the database is unavailable.
+ * Errors are those of postgres.js; `mapPostgresError` recognises those that mean the database is unavailable.
  */
 export function openPostgres(target: PostgresTarget, options: PostgresOptions): Database {
   const [url, targetOptions] = toClientOptions(target);
-  // postgres.js takes the commas and colons in a path for several hosts and their ports, so the path bypasses it.
+  // postgres.js would parse commas and colons in a path as hosts and ports, so pass the path separately.
   const { host = '', port = 5432 } = targetOptions;
   const { logger } = options;
   const connect: Connect = (changes) =>
@@ -69,7 +69,7 @@ export function openPostgres(target: PostgresTarget, options: PostgresOptions): 
       types: TYPES,
       fetch_types: false, // see TYPES
       onnotice: (notice) => logger?.debug({ notice }, 'PostgreSQL notice'),
-      // With several hosts postgres.js opens the connections itself, since it tries one host after the other.
+      // With several hosts, postgres.js opens the connections itself and tries the hosts in turn.
       ...(hasOneHost(target) && { socket: host.startsWith('/') ? () => dial({ host: [host], port: [port] }) : dial }),
       ...changes,
     });
@@ -90,7 +90,8 @@ export function openPostgres(target: PostgresTarget, options: PostgresOptions): 
 }
 
 /**
- * Run `fn` in the transaction `sql`, or in a new one if `sql` is a pool. Unlike `sql.begin`, this creates no savepoint.
+ * Run `fn` in the transaction `sql`, or in a new transaction if `sql` is a pool. Unlike `sql.begin`, create no
+ * savepoint.
  */
 export function inTransaction<T>(sql: Sql, fn: (tx: Sql) => Promise<T>): Promise<T> {
   return sql.isTransaction ? fn(sql) : sql.begin(fn);

@@ -1,4 +1,4 @@
-/** Characters that control a terminal or change the order in which it shows a text (bidirectional marks). */
+/** Characters that control a terminal or reorder displayed text (bidirectional marks). */
 const UNPRINTABLE = String.raw`\p{Cc}\p{Zl}\p{Zp}\p{Bidi_Control}`;
 const RUNS = new RegExp(`[${UNPRINTABLE}]+`, 'gu');
 const ALL_BUT_LINES = new RegExp(`(?![\\n\\r\\t])[${UNPRINTABLE}]`, 'gu');
@@ -9,8 +9,8 @@ const ANY = new RegExp(`[${UNPRINTABLE}]`, 'u');
 export const PLAIN_NAME_RULE = 'must not contain control characters or marks that change the direction of text';
 
 /**
- * Return true for a text that looks like what it holds: well-formed Unicode without control characters and without
- * bidirectional marks, which can make one name look like another.
+ * Return true for well-formed Unicode without control characters or bidirectional marks, which could make one name look
+ * like another.
  */
 export function isPlainName(text: string): boolean {
   return text.isWellFormed() && !ANY.test(text);
@@ -22,7 +22,7 @@ export function oneLine(text: string): string {
 }
 
 /**
- * Put untrusted text on one line of well-formed Unicode that PostgreSQL can always store, and cut it.
+ * Convert untrusted text to one line of well-formed Unicode that PostgreSQL can store, and truncate it.
  * @param charsMax maximum UTF-16 code units of the result
  */
 export function boundedLine(text: string, charsMax: number): string {
@@ -32,12 +32,12 @@ export function boundedLine(text: string, charsMax: number): string {
   return `${cut.isWellFormed() ? cut : cut.slice(0, -1)}…`;
 }
 
-/** Remove everything that controls a terminal from untrusted text, and keep its lines. */
+/** Remove everything that controls a terminal from untrusted text, but keep its line breaks. */
 export function printable(text: string): string {
   return text.replace(ALL_BUT_LINES, '');
 }
 
-/** Make a file name in NFC from untrusted text, without folders and without characters that disguise the name. */
+/** Create an NFC file name from untrusted text, without folders and deceptive characters. */
 export function fileNameOf(text: string): string {
   return text.normalize('NFC').replace(RUNS, '_').replace(/[/\\]/g, '_');
 }

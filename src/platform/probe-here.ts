@@ -10,12 +10,12 @@ interface Probed {
 }
 
 /**
- * Get a page of a server on this host by http or, if it speaks TLS, by https. The certificate is not verified, since it
- * names the public domain and not the address of this host. Send no credentials with it.
+ * Request a page from a server on this host by http or, if the server uses TLS, by https. Don't verify the certificate,
+ * since it names the public domain, not this host's address. Never send credentials with it.
  *
  * @param url `http://` and an address of this host
  * @param ms time limit of each of the two requests
- * @throws Error if the server answers neither
+ * @throws Error if the server answers neither request
  */
 export async function probeHere(url: string, ms: number): Promise<Probed> {
   try {

@@ -1,25 +1,25 @@
 import { readFileSync } from 'node:fs';
 
 export interface WorkLimits {
-  /** Processor time that the process may use from now on. */
+  /** Remaining CPU time of the process. */
   readonly cpuMs: number;
-  /** Time without any progress after which the process counts as hung. A starved process still makes some. */
+  /** Time without any progress after which the process counts as hung. Even a starved process makes some progress. */
   readonly hangMs: number;
 }
 
-/** Limit that was exceeded: `work` for processor time, `hang` for time without progress. */
+/** Limit that was exceeded: `work` for CPU time, `hang` for time without progress. */
 export type WorkFault = 'work' | 'hang';
 
 const POLL_MS = 50;
-/** Linux counts processor time in hundredths of a second. */
+/** Linux counts CPU time in hundredths of a second. */
 const MS_PER_TICK = 10;
-/** Processor time that is progress. A process that only waits uses less in many minutes. */
+/** CPU time that counts as progress. A process that only waits uses less in many minutes. */
 const PROGRESS_CPU_MS = 50;
 
 /**
- * Watch over the work of a process. On a busy host a process may get a hundredth of a core, so its work is limited in
- * processor time, and wall clock time only ends a process that makes no progress at all. Where the system reports no
- * processor time (`/proc` is Linux only), the wall clock is used for it.
+ * Watchdog for the work of a process. On a busy host a process may get a hundredth of a core. Therefore the limit is in
+ * CPU time, and wall clock time only ends a process that makes no progress at all. If the system doesn't report CPU
+ * time (`/proc` is Linux only), use the wall clock instead.
  */
 export class WorkWatch {
   readonly #pid: number | undefined;
@@ -28,7 +28,7 @@ export class WorkWatch {
   readonly #firstCpuMs: number | null;
   #cpuMaxMs: number;
   #cpuMs = 0;
-  /** Processor time at the last progress, and when it was. */
+  /** CPU time at the last progress, and the time of it. */
   #seenCpuMs = 0;
   #progressAt = performance.now();
   #polledAt = performance.now();
@@ -48,7 +48,7 @@ export class WorkWatch {
     }, POLL_MS);
   }
 
-  /** Processor time that the process has used since the watch began. */
+  /** CPU time that the process has used since the watch began. */
   get cpuMs(): number {
     this.#poll();
     return this.#cpuMs;
@@ -58,12 +58,12 @@ export class WorkWatch {
     this.#cpuMaxMs += cpuMs;
   }
 
-  /** Note progress of another kind than work: the process took or gave data. */
+  /** Record progress other than CPU time: the process received or sent data. */
   progressed(): void {
     this.#progressAt = performance.now();
   }
 
-  /** Do not count the time until `work` has settled, during which the process waits for us. */
+  /** Exclude the time until `work` settles, during which the process waits for us. */
   async pause<T>(work: Promise<T>): Promise<T> {
     this.#poll();
     this.#pauses++;
@@ -97,11 +97,11 @@ export class WorkWatch {
   }
 }
 
-/** Read the processor time of a process and its threads; null if the system does not report it. */
+/** Read the CPU time of a process and its threads; null if the system doesn't report it. */
 function cpuMsOf(pid: number | undefined): number | null {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'latin1');
-    // The name of the program is in parentheses, and may contain any character.
+    // The program name is in parentheses and may contain any character.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     const ticks = Number(fields[11]) + Number(fields[12]);
     return Number.isNaN(ticks) ? null : ticks * MS_PER_TICK;

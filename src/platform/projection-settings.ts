@@ -1,6 +1,6 @@
 import { z } from 'zod';
 
-/** Minimum number of texts to fit a map on. */
+/** Minimum number of texts for fitting a map. */
 const TEXTS_MIN = 500;
 
 /** YAML 1.2 reads `on` and `off` as strings. */
@@ -38,14 +38,14 @@ export const projectionSettings = {
 
 const ProjectionSettings = z.object(projectionSettings);
 
-/** Settings of the automatic calibration in `service serve`. */
+/** Settings of automatic calibration in `service serve`. */
 export interface AutoCalibrationSettings {
   readonly enabled: boolean;
   readonly textsMax: number;
   readonly fromBuckets: boolean;
 }
 
-/** Convert the settings of the file to those that the program uses. A budget of 0 texts turns calibration off. */
+/** Convert the file's settings to the program's form. A budget of 0 texts turns calibration off. */
 export function projectionConfigOf({ projections: { auto } }: z.output<typeof ProjectionSettings>): {
   autoCalibration: AutoCalibrationSettings;
 } {

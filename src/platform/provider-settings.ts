@@ -14,12 +14,12 @@ const TASK_TYPES = [
   'factcheck',
 ] as const;
 
-/** Prefixes of the E5 models by task type, from their cards. */
+/** Prefixes of the E5 models by task type, from their model cards. */
 export const E5_PREFIXES = Object.fromEntries(
   TASK_TYPES.map((task) => [task, task === 'retrieval_document' ? 'passage: ' : 'query: ']),
 ) as Record<(typeof TASK_TYPES)[number], string>;
 
-/** Schema of an item of `models`: a model of the operator, or changes to a model of the catalog. */
+/** Schema of an item of `models`: the operator's own model, or changes to a catalog model. */
 const OwnModel = z.strictObject({
   id: modelId.describe('id of the model, as requests name it'),
   vendor: name.optional().describe('name of the provider that serves it'),
@@ -86,7 +86,7 @@ function visionOf(vision: z.output<typeof Vision>) {
   };
 }
 
-/** Reranker of a vendor, or a model that is installed on this host: `rerank: {model: local/NAME}`. */
+/** Vendor's reranker, or a model installed on this host: `rerank: {model: local/NAME}`. */
 const Rerank = z
   .strictObject({
     protocol: z
@@ -120,7 +120,7 @@ const Rerank = z
 export type RerankSettings = ReturnType<typeof rerankOf>;
 /** Settings of a reranker behind HTTP. */
 export type RemoteRerankSettings = Extract<RerankSettings, { readonly kind: 'remote' }>;
-/** Settings of a reranker of this host. */
+/** Settings of a reranker on this host. */
 export type LocalRerankSettings = Extract<RerankSettings, { readonly kind: 'local' }>;
 
 function rerankOf(rerank: z.output<typeof Rerank>) {
@@ -131,7 +131,7 @@ function rerankOf(rerank: z.output<typeof Rerank>) {
   }
   return {
     kind: 'remote',
-    // Name in requests. A server of protocol tei holds one model, which may have no name.
+    // Name in requests. A tei server has one model, which may be unnamed.
     id: model ?? protocol,
     protocol,
     baseUrl: baseUrl.replace(/\/+$/, ''),
@@ -158,7 +158,7 @@ const PlanLimits = z.strictObject({
 interface PlanSettings {
   readonly quotas: z.output<typeof perAxis>;
   readonly requestsPerMinute: z.output<typeof perRateAxis>;
-  /** Limit on the bytes of all documents of an organization, as uploaded; absent for none. */
+  /** Limit on the total size of an organization's uploaded documents; absent for none. */
   readonly storageBytes?: number | undefined;
 }
 
@@ -196,7 +196,7 @@ export const embeddingSettings = {
 
 const EmbeddingSettings = z.object(embeddingSettings);
 
-/** Convert the settings of the file to those that the program uses. */
+/** Convert the file's settings to the program's form. */
 export function embeddingConfigOf(file: z.output<typeof EmbeddingSettings>) {
   return {
     providers: mapValues(file.providers, providerOf) as Record<string, ProviderSettings>,

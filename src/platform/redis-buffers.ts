@@ -1,9 +1,11 @@
 import type { RedisConnection } from './redis.ts';
 
-/** Part of a connection that reads and writes values of several keys. */
+/** Part of a Redis connection for reading and writing several keys. */
 export type BufferStore = Pick<RedisConnection, 'client' | 'isCluster'>;
 
-/** Read the values of several keys, null for a missing one: by one command, or in a cluster by one command a key. */
+/**
+ * Read the values of several keys, with null for a missing one. Use one command, or in a cluster one command per key.
+ */
 export async function getBuffers(
   { client, isCluster }: BufferStore,
   keys: readonly string[],
@@ -11,7 +13,7 @@ export async function getBuffers(
   return isCluster ? Promise.all(keys.map((key) => client.getBuffer(key))) : client.mgetBuffer([...keys]);
 }
 
-/** Write values that expire. @throws the error of the first value that was refused */
+/** Write values that expire. @throws the error of the first refused value */
 export async function setBuffers(
   { client, isCluster }: BufferStore,
   values: readonly (readonly [key: string, value: Buffer])[],

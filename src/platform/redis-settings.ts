@@ -50,13 +50,11 @@ export const redisSettings = {
 type RedisFile = z.output<z.ZodObject<typeof redisSettings>>;
 
 export interface RedisSettings {
-  /**
-   * `redis://` or `rediss://` (TLS), with user, password and database number as usual, or the path of a unix socket.
-   */
+  /** `redis://` or `rediss://` (TLS), with the usual user, password and database number, or a unix socket path. */
   readonly url: Secret;
-  /** Sentinels that name the server, instead of the host of `url`. */
+  /** Sentinels that name the server in place of the host of `url`. */
   readonly sentinel?: SentinelSettings | null;
-  /** Some servers of a cluster, instead of the host of `url`. */
+  /** Some nodes of a cluster, in place of the host of `url`. */
   readonly cluster?: readonly RedisAddress[] | null;
 }
 
@@ -85,7 +83,7 @@ export function redisConfigOf({ redis_url: url, redis }: RedisFile): { redis: Re
   };
 }
 
-/** Find settings that contradict each other; `path` is the setting where a person will look for the fault. */
+/** Find contradicting settings. `path` is the setting that the operator should look at. */
 export function redisFaults({ redis_url: url, redis }: RedisFile): { path: string[]; message: string }[] {
   if (redis.cluster !== undefined) return clusterFaults(url, redis.sentinels !== undefined);
   if (redis.sentinels === undefined) {
@@ -117,7 +115,7 @@ function clusterFaults(url: Secret | undefined, hasSentinels: boolean): { path: 
   return [{ path, message: 'a Redis Cluster has the database 0 only; leave the number out of REDIS_URL' }];
 }
 
-/** Parse HOST or HOST:PORT; null if it is neither. */
+/** Parse HOST or HOST:PORT. Return null for anything else. */
 function addressOf(address: string, defaultPort: number): RedisAddress | null {
   const [, host, digits] = ADDRESS.exec(address) ?? [];
   const port = Number(digits ?? defaultPort);

@@ -17,20 +17,20 @@ type SentinelOptions = Pick<
 >;
 
 /**
- * Client of ioredis for bee-queue. That accepts clients whose constructor has the name `Redis` or `RedisClient`, and
- * `constructor` of a plain client of ioredis 6 is an event emitter.
+ * ioredis client for bee-queue. bee-queue accepts only clients whose constructor is named `Redis` or `RedisClient`. The
+ * `constructor` of a plain ioredis 6 client is an event emitter.
  */
 export class RedisClient extends Redis {}
 
 export interface RedisConnection {
   /**
-   * Client for commands. They fail at once while Redis is unreachable, and after 1 s without an answer. They are never
-   * sent twice: every user of Redis must be able to work without it.
+   * Client for commands. They fail immediately while Redis is unreachable, and after 1 s without an answer. They are
+   * never resent. Every caller must be able to work without Redis.
    */
   readonly client: RedisClient | Cluster;
-  /** True if the keys are spread over several servers, so that a command may name the keys of one slot only. */
+  /** True if the keys are spread over several servers. A command may then name only keys of one slot. */
   readonly isCluster: boolean;
-  /** True if a command would be sent now. */
+  /** True if a command would be sent immediately. */
   readonly isReady: boolean;
   /**
    * Send PING. Wait for the first attempt to connect, but not for later ones.
@@ -38,10 +38,10 @@ export interface RedisConnection {
    */
   ping(): Promise<void>;
   /**
-   * Open a connection of its own to the server. In a cluster it is the server that holds a key now; once the key has
-   * moved, that server refuses commands (MOVED). `close` closes it, if the caller has not.
+   * Open a separate connection to the server: in a cluster, the server that currently holds `key`. Once the key has
+   * moved, that server refuses commands (MOVED). `close` also closes this connection.
    *
-   * @throws the error of a cluster that does not tell which server that is
+   * @throws the cluster's error if it doesn't name the server
    */
   connectTo(key: string, options?: RedisOptions): Promise<RedisClient>;
   close(): Promise<void>;
@@ -49,14 +49,14 @@ export interface RedisConnection {
 
 const CONNECT_MS = 5000;
 const COMMAND_MS = 1000;
-/** Time without a byte, while answers are due, after which the connection counts as lost and is reopened. */
+/** Time without a byte while answers are pending, after which the connection counts as lost and is reopened. */
 const SILENCE_MS = 5000;
 const RECONNECT_MS_MAX = 1000;
 
 /**
- * Connect to Redis in the background, and again whenever the connection is lost. The start and the end of an outage are
- * logged once each. The credentials of the URL are never logged.
- * @throws AppError `config_invalid` if the URL is not one of Redis
+ * Connect to Redis in the background, and reconnect whenever the connection is lost. Log the start and the end of an
+ * outage once each. Never log the URL's credentials.
+ * @throws AppError `config_invalid` if the URL isn't a Redis URL
  */
 export function openRedis(settings: RedisSettings, logger: Logger): RedisConnection {
   const url = settings.url.reveal();
@@ -67,9 +67,9 @@ export function openRedis(settings: RedisSettings, logger: Logger): RedisConnect
   const opened = new Set<RedisClient>();
   let isDown = false;
   let isClosing = false;
-  /** Reason of the last failure of this connection, which the error of a later command lacks. */
+  /** Reason of this connection's last failure, which the error of a later command lacks. */
   let lastReason: string | null = null;
-  /** Reason of the last failure of one server of a cluster. */
+  /** Reason of the last failure of a cluster node. */
   let serverReason: string | null = null;
   const causeOf = (error: Error) => lastReason ?? describeRedisFailure(error);
   const noteOutage = (reason: string) => {
@@ -80,12 +80,12 @@ export function openRedis(settings: RedisSettings, logger: Logger): RedisConnect
       'Redis is not reachable; the service continues without it',
     );
   };
-  // Never log the error itself: ioredis puts the failed command into it, such as AUTH with its password.
+  // Never log the error itself: it contains the failed command, such as AUTH with its password.
   client.on('error', (error: Error) => {
     lastReason = serverReason ?? describeRedisFailure(error);
     noteOutage(lastReason);
   });
-  // The failure of a cluster does not say why. That of a server does, unless the server could not be reached.
+  // A cluster's error doesn't state a reason. A node's error does, unless the node was unreachable.
   client.on('node error', (error: Error) => {
     const isUnreachable = error.message === 'Connection is closed.';
     serverReason = isUnreachable ? 'no server of the cluster answers' : describeRedisFailure(error);
@@ -156,7 +156,7 @@ function openServer(url: string, sentinel: SentinelSettings | null): RedisClient
   });
 }
 
-/** Redirections that one command follows, and the pause before it looks for a server that has failed over. */
+/** Maximum redirections per command, and the pause before it looks for the new primary after a failover. */
 const REDIRECTIONS_MAX = 3;
 const FAILOVER_PAUSE_MS = 50;
 
@@ -171,7 +171,7 @@ function openCluster(url: string, addresses: readonly RedisAddress[]): Cluster {
     retryDelayOnFailover: FAILOVER_PAUSE_MS,
     retryDelayOnClusterDown: FAILOVER_PAUSE_MS,
     slotsRefreshTimeout: COMMAND_MS,
-    // Certificates name hosts, so names are not replaced by addresses.
+    // Certificates name hosts, so keep host names instead of resolving them.
     ...(hasTls ? { dnsLookup: (host: string, done: (error: null, address: string) => void) => done(null, host) } : {}),
     redisOptions: {
       ...OPTIONS,
@@ -182,7 +182,7 @@ function openCluster(url: string, addresses: readonly RedisAddress[]): Cluster {
   });
 }
 
-/** Ask a cluster for the primary of a key. */
+/** Ask a cluster for the primary that holds a key. */
 async function ownerOf(cluster: Cluster, key: string): Promise<RedisAddress> {
   const slot = await cluster.cluster('KEYSLOT', key);
   for (const [from, to, primary] of await cluster.cluster('SLOTS')) {
@@ -197,8 +197,8 @@ function describePlace({ sentinel, cluster }: RedisSettings, ownAddress: string)
 }
 
 /**
- * Return the options of a client that asks the Sentinels for the primary at each connection. After a fail-over the
- * Sentinels close the connections of the old primary once they can reach it.
+ * Return the options of a client that asks the Sentinels for the primary at each connection. After a failover, the
+ * Sentinels close the old primary's connections as soon as they can reach it.
  */
 function sentinelOptions(sentinel: SentinelSettings, hasTls: boolean): SentinelOptions {
   return {
@@ -231,7 +231,7 @@ function addressOf(url: string): string {
   });
 }
 
-/** Refusals of Redis in words, by the first word of its message. */
+/** Explanations of Redis errors, by the first word of the message. */
 const REFUSALS: Readonly<Record<string, string>> = {
   WRONGPASS: 'it refuses this user and password',
   NOAUTH: 'it needs a password',
@@ -240,7 +240,7 @@ const REFUSALS: Readonly<Record<string, string>> = {
   MASTERDOWN: 'it is a replica without its primary',
 };
 
-/** Describe why Redis cannot be used. Repeat its own message only if we have no words for it. */
+/** Describe why Redis can't be used. Repeat its own message only if there is no explanation for it. */
 function describeRedisFailure(error: Error): string {
   const { code = '' } = error as NodeJS.ErrnoException;
   if (error.message.startsWith('All sentinels are unreachable'))

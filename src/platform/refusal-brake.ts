@@ -1,13 +1,13 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 
-/** Maximum number of sources counted. The one that was quiet for longest is forgotten first. */
+/** Maximum number of sources counted. The least recently refused one is forgotten first. */
 const SOURCES_MAX = 10_000;
 
 export interface RefusalBrakeSettings {
-  /** Number of consecutive refusals of one source that are answered at once. */
+  /** Number of consecutive refusals of one source that are sent without delay. */
   readonly burst: number;
-  /** Rate at which a source regains immediate refusals. */
+  /** Rate at which a source regains its allowance. */
   readonly perSecond: number;
   /** Delay of every further refusal. */
   readonly waitMs?: number;
@@ -21,8 +21,8 @@ interface Allowance {
 }
 
 /**
- * Brake on senders whose requests are refused again and again. Refusals are counted by source. Beyond its allowance
- * each further refusal of a source is answered late, so that the sender, which waits for the answer, sends less.
+ * Brake on senders whose requests are refused repeatedly. It counts refusals by source. Beyond a source's allowance,
+ * each further refusal is answered late, so that a sender that waits for the response sends less.
  */
 export class RefusalBrake {
   readonly #settings: Required<RefusalBrakeSettings>;
@@ -34,8 +34,8 @@ export class RefusalBrake {
   }
 
   /**
-   * Count a refusal, and wait if one of its sources has used up its allowance. Return false, without a wait, if too
-   * many refusals are waiting.
+   * Count a refusal, and wait if one of its sources has used up its allowance. Return false immediately if too many
+   * refusals are waiting.
    * @param signal ends the wait
    */
   async brake(sources: readonly string[], signal: () => AbortSignal): Promise<boolean> {
@@ -48,7 +48,7 @@ export class RefusalBrake {
     try {
       await delay(waitMs, undefined, { signal: signal() });
     } catch {
-      // The client has left, or the server stops. Answer or drop the refusal without further delay.
+      // The client has disconnected or the server is stopping. Don't delay the refusal any longer.
     } finally {
       this.#waiting--;
     }

@@ -3,8 +3,8 @@ import type { Service } from './lifecycle.ts';
 import type { Logger } from './logger.ts';
 
 /**
- * Create the service that runs `task` at once and then `everyMs` after each end. A failure is logged, and the task runs
- * again after the interval. `start` does not wait for the first run.
+ * Create the service that runs `task` immediately and then `everyMs` after each run ends. If a run fails, log the error
+ * and run again after the interval. `start` doesn't wait for the first run.
  */
 export function repeatingTask(
   name: string,

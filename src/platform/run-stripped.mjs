@@ -1,7 +1,7 @@
 /**
- * Main module of a process that gets its code without types: a line of JSON on stdin, URLs of modules and their sources. What
- * follows the line is left on stdin. Arguments: that of the module to run, and its URL. It is JavaScript, since Node would load
- * what removes types for a single file of TypeScript.
+ * Main module of a process that receives its code with types stripped, as a line of JSON on stdin: URLs of modules and
+ * their sources. The rest of stdin is left to the module. Arguments: the argument for the module to run, and its URL.
+ * This file is JavaScript, because a single TypeScript file would make Node load the type stripper.
  */
 import { registerHooks } from 'node:module';
 

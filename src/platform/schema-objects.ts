@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import path from 'node:path';
 
-/** Names of the objects that migrations create, in the order of their creation. */
+/** Names of the objects that migrations create, in creation order. */
 export interface SchemaObjects {
   readonly tables: readonly string[];
   readonly sequences: readonly string[];
@@ -9,8 +9,8 @@ export interface SchemaObjects {
 }
 
 /**
- * Read the names of tables, sequences and functions from the migrations. A table comes after the tables that it refers
- * to. The database may also hold tables of other programs, so its catalog does not show which ones are ours.
+ * Read the names of tables, sequences and functions from the migrations. A table comes after the tables that it
+ * references. The catalog doesn't show which tables are ours, since other programs may use the same database.
  */
 export async function readSchemaObjects(directory: string): Promise<SchemaObjects> {
   const files = (await readdir(directory)).filter((name) => name.endsWith('.sql')).sort();

@@ -7,9 +7,9 @@ const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 
 /**
- * Encrypt a text by AES-256-GCM (NIST SP 800-38D). Layout: version, nonce of 12 bytes, ciphertext, tag of 16 bytes.
- * @param context identity of the text's record; decryption needs the same context, so that a sealed value cannot be
- *   moved to another record
+ * Encrypt a text with AES-256-GCM (NIST SP 800-38D). Layout: version, 12-byte nonce, ciphertext, 16-byte tag.
+ * @param context identity of the text's record; decryption needs the same context, so a sealed value can't be moved to
+ *   another record
  */
 export function seal(key: Buffer, text: string, context: string): Buffer {
   const nonce = randomBytes(NONCE_BYTES);

@@ -3,7 +3,7 @@ import { z } from 'zod';
 const MIB = 1024 * 1024;
 const DAY_MS = 24 * 3_600_000;
 
-/** Levels at which searches are kept, from least to most. */
+/** Levels at which searches are logged, from least to most. */
 export const LOG_LEVELS = ['off', 'counts', 'queries'] as const;
 export type LogLevel = (typeof LOG_LEVELS)[number];
 
@@ -62,17 +62,17 @@ export interface SearchSettings {
   readonly log: SearchLogSettings;
 }
 
-/** Level at which searches are kept, and for how long. */
+/** Level at which searches are logged, and retention of the log. */
 export interface SearchLogSettings {
-  /** Level of organizations that chose none. */
+  /** Level of organizations that haven't chosen one. */
   readonly level: LogLevel;
   /** Limit on the level of every organization. */
   readonly levelMax: LogLevel;
-  /** Time for which queries are kept. */
+  /** Retention of queries. */
   readonly keptMs: number;
 }
 
-/** Convert the settings of the file to those that the program uses. */
+/** Convert the file's settings to the program's form. */
 export function searchConfigOf({ search }: SearchFile): { search: SearchSettings } {
   return {
     search: {

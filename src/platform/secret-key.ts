@@ -4,9 +4,9 @@ import path from 'node:path';
 import { readOrCreateLine } from './create-once.ts';
 import { Secret } from './secret.ts';
 
-/** Keys derived from the secret key of the installation, each for one purpose. */
+/** Keys derived from the installation's secret key, one per purpose. */
 export interface KeyRing {
-  /** HMAC key under which API keys are stored. */
+  /** HMAC key for stored hashes of API keys. */
   readonly apiKeyPepper: Buffer;
   /** HMAC key that signs the appliance's own user tokens. */
   readonly tokenSigning: Buffer;
@@ -14,9 +14,9 @@ export interface KeyRing {
   readonly encryption: Buffer;
   /** HMAC key that signs links to the pages of documents. */
   readonly linkSigning: Buffer;
-  /** HMAC key under which ids of sessions are stored, and from which their CSRF tokens are derived. */
+  /** HMAC key for stored hashes of session ids, and for deriving their CSRF tokens. */
   readonly sessions: Buffer;
-  /** HMAC key under which codes, tokens and client secrets of OAuth are stored. */
+  /** HMAC key for stored hashes of OAuth codes, tokens and client secrets. */
   readonly oauth: Buffer;
   /** HMAC key that signs backups. */
   readonly backupSigning: Buffer;
@@ -36,7 +36,7 @@ export function deriveKeyRing(secretKey: Secret): KeyRing {
   };
 }
 
-/** Return the name of the file that holds the secret key if SERVICE_SECRET_KEY is not set. */
+/** Return the file that holds the secret key if SERVICE_SECRET_KEY is not set. */
 export function secretKeyFile(dataDir: string): string {
   return path.join(dataDir, 'secret.key');
 }
@@ -47,7 +47,7 @@ export function readSecretKey(dataDir: string): Secret | null {
   return existsSync(file) ? new Secret(readFileSync(file, 'utf8').trim()) : null;
 }
 
-/** Read the secret key from `<dataDir>/secret.key` (mode 0600). Create it at the first start. */
+/** Read the secret key from `<dataDir>/secret.key` (mode 0600). Create it on first start. */
 export function readOrCreateSecretKey(dataDir: string): Secret {
   return new Secret(readOrCreateLine(secretKeyFile(dataDir), () => randomBytes(32).toString('base64url')));
 }

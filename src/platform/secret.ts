@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 
-/** Credential that cannot be printed: string conversion, JSON, inspection and logs all show `***`. */
+/** Credential that can't be printed: string conversion, JSON, inspection and logs all show `***`. */
 export class Secret {
   readonly #value: string;
 
@@ -8,7 +8,7 @@ export class Secret {
     this.#value = value;
   }
 
-  /** Return the clear value. Call this only at the place of use. */
+  /** Return the plain value. Call this only at the point of use. */
   reveal(): string {
     return this.#value;
   }

@@ -44,7 +44,7 @@ export function serverConfigOf(file: ServerFile) {
   const { host, port } = file.metrics;
   return {
     server: { corsOrigins: file.server.cors_origins },
-    /** Null if metrics have no port of their own. */
+    /** Null if metrics don't have a separate port. */
     metricsListener: port === undefined ? null : { host, port },
   };
 }

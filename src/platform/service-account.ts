@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Secret } from './secret.ts';
 
-/** Server of access tokens that the keys of Google Cloud name. */
+/** Default token server of Google Cloud keys. */
 const TOKEN_URL = 'https://oauth2.googleapis.com/token';
 
 const KeyFile = z.object({
@@ -14,13 +14,13 @@ const KeyFile = z.object({
     .default(TOKEN_URL),
 });
 
-/** Service account of Google Cloud. */
+/** Google Cloud service account. */
 export interface ServiceAccount {
   readonly email: string;
-  /** Private key in PEM. */
+  /** Private key, as PEM. */
   readonly privateKey: Secret;
   readonly keyId: string | null;
-  /** Server that exchanges signed assertions for access tokens. */
+  /** URL of the server that exchanges signed assertions for access tokens. */
   readonly tokenUrl: string;
 }
 
@@ -36,7 +36,7 @@ export const ServiceAccountKey = z
   })
   .transform((text) => new Secret(text));
 
-/** Read a key that `ServiceAccountKey` has checked. */
+/** Parse a key that `ServiceAccountKey` has validated. */
 export function readServiceAccount(key: Secret): ServiceAccount {
   const file = KeyFile.parse(parsed(key.reveal()));
   return {

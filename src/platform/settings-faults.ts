@@ -9,22 +9,22 @@ import { mostTelling } from './zod-faults.ts';
 const require = createRequire(import.meta.url);
 let loaded: typeof import('yaml') | null = null;
 
-/** Load the parser once there is a service.yaml, since loading takes a while. */
+/** Load the parser only if there is a service.yaml, since loading it takes a while. */
 function yaml(): typeof import('yaml') {
   loaded ??= require('yaml') as typeof import('yaml');
   return loaded;
 }
 
-/** service.yaml as a document that knows the position of each setting. */
+/** Parsed service.yaml with the position of each setting. */
 export interface SettingsText {
   readonly document: Document;
-  /** Return file, line, column and path of a setting. For a missing one, return those of the setting around it. */
+  /** Return file, line, column and path of a setting, or of its parent if it is missing. */
   placeOf(keys: readonly string[]): string;
 }
 
 /**
- * Parse service.yaml. Add the first syntax fault to `faults`, with its place; others may follow from it. Do not repeat
- * the parser's own message: it contains parts of the text, which may be secrets.
+ * Parse service.yaml. Add the first syntax error and its position to `faults`; others may follow from it. Don't repeat
+ * the parser's own message: it quotes the text, which may contain secrets.
  */
 export function readSettingsText(file: string, text: string, faults: string[]): SettingsText {
   const { LineCounter, parseDocument } = yaml();
@@ -45,18 +45,17 @@ export function readSettingsText(file: string, text: string, faults: string[]): 
   };
 }
 
-/** Source of a setting: service.yaml if the file exists, unless a variable or a flag replaces it. */
+/** Sources of settings: service.yaml if it exists, unless a variable or flag replaces a setting. */
 export interface FaultSources {
   readonly schema: z.ZodType;
   readonly text: SettingsText | null;
-  /** Return true if the value in force at this path is that of service.yaml. */
+  /** Return true if the effective value at this path comes from service.yaml. */
   readonly isFromFile: (keys: readonly string[]) => boolean;
 }
 
 /**
- * Describe the faults of settings, each once and on one line: the file with line and column, the path of the key, the
- * value found and the values allowed, and for an unknown key the nearest known one. Values of variables and secrets are
- * never shown.
+ * Describe the faults of settings, each once and on one line: file, line and column, key path, value found and values
+ * allowed, or the nearest known key for an unknown one. Never show values of variables or secrets.
  */
 export function describeFaults(issues: readonly z.core.$ZodIssue[], sources: FaultSources): string[] {
   return [...new Set(issues.flatMap((issue) => describeIssue(issue, sources)))];
@@ -73,13 +72,13 @@ function describeIssue(issue: z.core.$ZodIssue, sources: FaultSources): string[]
       return `${placeOf([...keys, key], sources)}: there is no such setting; ${hint}`;
     });
   }
-  // Other faults concern several settings. This one may be right.
+  // Other faults concern several settings, and this value may be correct.
   const allowed = allowedValues(issue).map(String);
   const found = issue.code === 'custom' ? null : foundAt(keys, allowed, sources);
   return [`${placeOf(keys, sources)}: ${message}${found === null ? '' : `; found ${found}`}`];
 }
 
-/** List the allowed values; for a union those of the key that chooses its branch. */
+/** List the allowed values; for a union, those of its discriminator. */
 function allowedValues(issue: z.core.$ZodIssue): readonly unknown[] {
   if (issue.code === 'invalid_value') return issue.values;
   return issue.code === 'invalid_union' && 'options' in issue ? (issue.options ?? []) : [];
@@ -94,7 +93,7 @@ function allowedKeys(known: readonly string[]): string {
     : '"service config example" lists all settings';
 }
 
-/** Return file, line, column and path of a setting; for a setting of the environment its variable and the path. */
+/** Return file, line, column and path of a setting, or its environment variable and path. */
 function placeOf(keys: readonly string[], { text, isFromFile }: FaultSources): string {
   if (text !== null && isFromFile(keys)) return text.placeOf(keys);
   const name = keys.join('.') || 'service.yaml';
@@ -102,7 +101,7 @@ function placeOf(keys: readonly string[], { text, isFromFile }: FaultSources): s
   return variable === undefined ? name : `${name} (${variable})`;
 }
 
-/** Return the offset of a setting: of its key, or for a missing one of the nearest setting around it. */
+/** Return the offset of a setting's key, or of its nearest existing parent if it is missing. */
 function offsetOf(document: Document, keys: readonly string[]): number {
   const { isMap, isNode, isScalar } = yaml();
   for (let depth = keys.length; depth > 0; depth--) {
@@ -120,8 +119,8 @@ function offsetOf(document: Document, keys: readonly string[]): number {
 }
 
 /**
- * Describe the value of a setting as service.yaml has it, so that no variable is shown. A text may be a secret in the
- * wrong place. It is shown only if it is a typing error of an allowed value.
+ * Describe the value of a setting as written in service.yaml, so that no variable is shown. A string may be a misplaced
+ * secret, so show it only if it is a misspelling of an allowed value.
  */
 function foundAt(
   keys: readonly string[],

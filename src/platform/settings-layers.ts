@@ -6,10 +6,10 @@ import { listenDefaults } from './tls-settings.ts';
 
 export interface LoadOptions {
   readonly env?: NodeJS.ProcessEnv;
-  /** Settings of the command line, with the keys of the file. */
+  /** Settings from the command line, with the keys of the file. */
   readonly overrides?: Tree;
   /**
-   * True to leave out providers whose variables are not set, for a command that may not need them. Otherwise they are
+   * True to leave out providers with missing variables, for a command that may not need them. Otherwise these are
    * faults.
    */
   readonly omitsIncompleteProviders?: boolean;
@@ -17,13 +17,13 @@ export interface LoadOptions {
 
 export type SettingSource = 'default' | 'service.yaml' | 'environment' | 'command line';
 
-/** Settings of every source, separately and merged. Later layers take precedence. */
+/** Settings of each source, separate and merged. Later layers take precedence. */
 export interface SettingsLayers {
   readonly tree: Tree;
   readonly layers: readonly (readonly [SettingSource, Tree])[];
-  /** Faults that were found before the settings were validated. */
+  /** Faults found before validation. */
   readonly faults: string[];
-  /** Sentences about providers that were left out. */
+  /** Messages about providers that were left out. */
   readonly omissions: readonly string[];
   /** Path of service.yaml, which may be missing. */
   readonly file: string;
@@ -59,14 +59,14 @@ export function collectSettings(options: LoadOptions): SettingsLayers {
   };
 }
 
-/** Return the source of the value in force. */
+/** Return the source of the effective value. */
 export function sourceOf({ layers }: Pick<SettingsLayers, 'layers'>, keys: readonly string[]): SettingSource {
   return layers.findLast(([, tree]) => valueAt(tree, keys) !== undefined)?.[0] ?? 'default';
 }
 
 /**
- * Return true if a setting comes from service.yaml: it has a value there and no variable or flag replaces it, or it is
- * missing inside a setting of the file.
+ * Return true if a setting comes from service.yaml: it has a value there that no variable or flag replaces, or it is
+ * missing but its parent is in the file.
  */
 export function isSetInFile({ layers, text }: SettingsLayers, keys: readonly string[]): boolean {
   if (text === null) return false;

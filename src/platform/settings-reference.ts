@@ -2,7 +2,7 @@ import { z } from 'zod';
 import { ConfigFile } from './config.ts';
 import { SETTING_VARIABLES } from './environment.ts';
 
-/** Part of a JSON Schema, as zod renders the schema of service.yaml. */
+/** Part of the JSON Schema that zod generates for service.yaml. */
 interface Node {
   readonly type?: string;
   readonly description?: string;
@@ -20,22 +20,22 @@ interface Node {
   readonly oneOf?: readonly Node[];
 }
 
-/** Setting of service.yaml with its facts for the reference. */
+/** Setting of service.yaml, as documented in the reference. */
 export interface SettingReference {
-  /** Keys from the top. `<name>` stands for a name of the operator, `[]` for an item of a list. */
+  /** Keys from the root. `<name>` stands for a name chosen by the operator, `[]` for a list item. */
   readonly path: readonly string[];
   readonly description: string;
-  /** Allowed values in words. */
+  /** Description of the allowed values. */
   readonly allowed: string;
   /** Default as YAML; null if there is none. */
   readonly default: string | null;
   readonly variable: string | null;
   readonly isRequired: boolean;
-  /** True if it holds other settings. */
+  /** True if it contains other settings. */
   readonly isGroup: boolean;
 }
 
-/** List every setting in the order of the schema, groups before their settings. */
+/** List every setting in schema order, groups before their settings. */
 export function listReference(): SettingReference[] {
   const schema = z.toJSONSchema(ConfigFile, { io: 'input', unrepresentable: 'any' }) as Node;
   return childrenOf(schema, []);
@@ -43,7 +43,7 @@ export function listReference(): SettingReference[] {
 
 function childrenOf(node: Node, path: readonly string[]): SettingReference[] {
   const own = Object.entries(node.properties ?? {}).flatMap(([name, child]) =>
-    // The data directory has a default that depends on the user.
+    // The default of the data directory depends on the user.
     describe(child, [...path, name], name !== 'data_dir' && (node.required?.includes(name) ?? false)),
   );
   const named = node.additionalProperties;

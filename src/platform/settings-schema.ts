@@ -5,19 +5,19 @@ export function unwrap(schema: z.core.$ZodType): z.core.$ZodType {
   const { def } = schema._zod;
   if ('innerType' in def) return unwrap(def.innerType as z.core.$ZodType);
   if (def.type !== 'pipe') return schema;
-  // A conversion of the input comes first in a pipe, one of the output last. The schema is the other part.
+  // In a pipe, a conversion of the input comes first, one of the output last. Return the other part.
   const { in: first, out: last } = def as z.core.$ZodPipeDef;
   return unwrap(first._zod.def.type === 'transform' ? last : first);
 }
 
-/** List the names of the settings that an object at this path may have. */
+/** List the settings that an object at this path can have. */
 export function keysAt(schema: z.core.$ZodType, path: readonly string[]): string[] {
   const found = path.reduce((at: z.core.$ZodType[], key) => at.flatMap((each) => childrenOf(each, key)), [schema]);
   const keys = found.flatMap((each) => branchesOf(each).flatMap((branch) => Object.keys(shapeOf(branch))));
   return [...new Set(keys)];
 }
 
-/** Return the settings of an object by name; none for any other schema. */
+/** Return the settings of an object by name; empty for any other schema. */
 export function shapeOf(schema: z.core.$ZodType): Readonly<Record<string, z.core.$ZodType>> {
   const inner = unwrap(schema);
   return inner instanceof z.ZodObject ? inner.shape : {};

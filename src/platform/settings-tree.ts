@@ -1,4 +1,4 @@
-/** Settings in the form of the file, before they are validated. */
+/** Settings in the form of the file, before validation. */
 export type Tree = { [key: string]: unknown };
 
 /** Return the value at a path of keys in the tree, or undefined. */
@@ -10,7 +10,7 @@ export function valueAt(tree: Tree, keys: readonly string[]): unknown {
 }
 
 /**
- * Replace every `${NAME}` in the texts of the tree from `env`.
+ * Replace every `${NAME}` in the strings of the tree by its value in `env`.
  * @param onMissing called with the name of a missing variable, and the path of the text
  */
 export function interpolate(
@@ -35,7 +35,7 @@ export function interpolate(
   return node;
 }
 
-/** Merge trees value by value. Later trees take precedence. */
+/** Merge trees recursively. Later trees take precedence. */
 export function merge(...trees: Tree[]): Tree {
   const result: Tree = {};
   for (const tree of trees) {

@@ -1,13 +1,13 @@
 import { z } from 'zod';
 
-/** Hosts of the applications whose documents describe them as clients: Claude, ChatGPT and Visual Studio Code. */
+/** Hosts with client metadata documents of known applications: Claude, ChatGPT and Visual Studio Code. */
 const CLIENT_HOSTS = ['claude.ai', 'chatgpt.com', 'vscode.dev'];
 
 const address = z
   .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
   .refine((url) => !/[?#]|:\/\/[^/]*@/.test(url), 'must have no query, no fragment and no credentials');
 
-/** Setting `tool_server`: sign-in of people to the tool server through their assistants. */
+/** Setting `tool_server`: how people sign in to the tool server through their assistants. */
 export const signInSettings = {
   tool_server: z
     .strictObject({

@@ -1,11 +1,10 @@
 /**
- * Values that come and go often, by ids. A later value gets the id of a removed one, so do not use an id after its
- * removal.
+ * Short-lived values by id. Ids of removed values are reused, so don't use an id after its removal.
  *
- * It holds work in progress, for which a Set or Map performs badly. After some removals V8 replaces the table of such a
- * collection, and the old table refers to the new one. Once a table has become old, all later tables, and the values in
- * them when they were replaced, survive every collection of young objects and become old too. Only the next collection
- * of the whole heap frees them; then this begins again.
+ * Use it for work in progress, for which a Set or Map performs badly. After some removals, V8 replaces the table of
+ * such a collection, and the old table refers to the new one. Once a table is in the old generation, all later tables,
+ * and the values in them when they were replaced, survive every minor collection and are promoted too. Only the next
+ * major collection frees them; then this begins again.
  */
 export class SlotMap<Value extends object> implements Iterable<Value> {
   readonly #values: (Value | undefined)[] = [];
@@ -15,7 +14,7 @@ export class SlotMap<Value extends object> implements Iterable<Value> {
     return this.#values.length - this.#freeIds.length;
   }
 
-  /** Add a value. Returns its id, a small integer. */
+  /** Add a value. Return its id, a small integer. */
   add(value: Value): number {
     const id = this.#freeIds.pop() ?? this.#values.length;
     this.#values[id] = value;
@@ -26,14 +25,14 @@ export class SlotMap<Value extends object> implements Iterable<Value> {
     return this.#values[id];
   }
 
-  /** Remove a value; does nothing if none has the id. */
+  /** Remove a value. Do nothing if the id is unused. */
   delete(id: number): void {
     if (this.#values[id] === undefined) return;
     this.#values[id] = undefined;
     this.#freeIds.push(id);
   }
 
-  /** Iterate over the values in no particular order. They may be removed meanwhile. */
+  /** Iterate over the values in arbitrary order. Values may be removed during the iteration. */
   *[Symbol.iterator](): Generator<Value, void, undefined> {
     for (const value of this.#values) if (value !== undefined) yield value;
   }

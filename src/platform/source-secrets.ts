@@ -8,10 +8,10 @@ export const tokenSetting = z
   .regex(/^[\x21-\x7e]+$/, 'must be printable ASCII without spaces')
   .transform((value) => new Secret(value));
 
-/** Path of a file or a folder of this host. */
+/** Absolute path of a file or folder on this host. */
 export const absolutePath = z.string().refine((file) => path.isAbsolute(file), 'must be an absolute path');
 
-/** Password of a connection. It may have spaces, as app passwords of some vendors do. */
+/** Password of a connection. It may contain spaces, as some vendors' app passwords do. */
 export const passwordSetting = z
   .string()
   .min(1)
@@ -19,7 +19,7 @@ export const passwordSetting = z
   .refine((value) => value.isWellFormed() && !/\p{Cc}/u.test(value), 'must not have control characters')
   .transform((value) => new Secret(value));
 
-/** Certificates of a private authority, as PEM text or as the path of a PEM file. */
+/** Certificates of a private CA, as PEM text or as the path of a PEM file. */
 export const caSetting = z
   .string()
   .min(1)
@@ -28,7 +28,7 @@ export const caSetting = z
   .optional()
   .describe('certificates to trust instead of the public ones: PEM text, or the path of a PEM file');
 
-/** Return true for the text of a PEM file (RFC 7468). */
+/** Return true for PEM text (RFC 7468). */
 export function isPem(ca: string): boolean {
   return ca.includes('-----BEGIN CERTIFICATE-----');
 }

@@ -21,16 +21,16 @@ import { type S3Settings, s3Place, s3SettingsOf } from './storage-settings.ts';
 import { refuseOpenSecrets, type WebSettings, webFields, webSettingsOf } from './web-source-settings.ts';
 import { checkWebdav, type WebdavSettings, webdavPlace, webdavSettingsOf } from './webdav-settings.ts';
 
-/** Organization to which the operator's connections belong by default: the first one of an installation. */
+/** Organization that owns the operator's connections by default: the first one of an installation. */
 const FIRST_ORGANIZATION = 'default';
 
-/** Entry of `organizations` that stands for all of them. */
+/** Entry of `organizations` that means all of them. */
 const EVERY_ORGANIZATION = '*';
 
-/** Folders below which a connection may read by default. None of them holds settings or secrets of the system. */
+/** Folders below which a connection may read by default. None holds system settings or secrets. */
 const DEFAULT_ROOTS = ['/srv', '/mnt', '/media', '/data', '/home', '/Users', '/Volumes'];
 
-/** Setting of every type of connection. */
+/** Settings of every type of connection. */
 const shared = {
   organizations: z
     .array(z.string().min(1).max(128))
@@ -44,7 +44,7 @@ const name = z.string().regex(/^[a-z0-9][a-z0-9._-]{0,63}$/, 'must be lower-case
 const Folder = z.strictObject({
   type: z.literal('folder').describe('a folder of this host'),
   ...shared,
-  /** Folder that sources may read, including all folders below it. */
+  /** Folder that sources may read, including its subfolders. */
   root: absolutePath.describe('folder that sources may read, with all folders below it'),
 });
 
@@ -52,7 +52,7 @@ const S3 = z.strictObject({
   type: z.literal('s3').describe('a bucket on S3'),
   ...shared,
   ...s3Place,
-  /** Keys of a separate account. Sources never use the role of the machine. */
+  /** Keys of a separate account. Sources never use the machine's role. */
   credentials: z
     .strictObject({
       access_key_id: tokenSetting.describe('access key'),
@@ -125,7 +125,7 @@ const Webdav = z
   .strictObject({ type: z.literal('webdav').describe('a folder on a WebDAV server'), ...shared, ...webdavPlace })
   .superRefine(checkWebdav);
 
-/** Setting `sources`: the only places that sources may read, by the name that a source uses. */
+/** Setting `sources`: the only places that sources may read, by connection name. */
 export const sourceSettings = {
   sources: z
     .record(
@@ -158,7 +158,7 @@ export const sourceSettings = {
 
 type SourcesFile = z.output<z.ZodObject<typeof sourceSettings>>;
 
-/** Place that sources may read, and the names of the organizations whose sources may. */
+/** Place that sources may read, and the names of the organizations that may use it. */
 export type ConnectionSettings = { readonly organizations: readonly string[] } & (
   | { readonly type: 'folder'; readonly root: string }
   | { readonly type: 's3'; readonly s3: S3Settings }
@@ -176,12 +176,12 @@ export type ConnectionSettings = { readonly organizations: readonly string[] } &
   | { readonly type: 'webdav'; readonly webdav: WebdavSettings }
 );
 
-/** Return true if sources of an organization may read a connection. */
+/** Return true if an organization's sources may read a connection. */
 export function mayUse({ organizations }: ConnectionSettings, organization: string): boolean {
   return organizations.includes(organization) || organizations.includes(EVERY_ORGANIZATION);
 }
 
-/** List the faults of connections whose folder or file is outside of the allowed folders. */
+/** List the faults of connections whose folder or file is outside the allowed folders. */
 export function sourceFaults(file: SourcesFile): { path: string[]; message: string }[] {
   const roots = file.source_roots.map((root) => path.resolve(root));
   const isAllowed = (folder: string) =>
@@ -208,7 +208,7 @@ export function sourcesConfigOf(file: SourcesFile): { sources: Readonly<Record<s
 
 type SourceInFile = SourcesFile['sources'][string];
 type Place = Distribute<ConnectionSettings>;
-/** Omit the organizations from each member of a union. */
+/** Union without `organizations` in each member. */
 type Distribute<T> = T extends unknown ? Omit<T, 'organizations'> : never;
 
 function placeOf(source: SourceInFile): Place {

@@ -1,4 +1,4 @@
-/** Kind of a span: an answered request, a call to another service, a job taken from a queue, or work inside. */
+/** Kind of a span: an incoming request, a call to another service, a job from a queue, or internal work. */
 export type SpanKind = 'server' | 'client' | 'consumer' | 'internal';
 
 /** Facts about a span. They never include texts, document names, error messages or credentials. */
@@ -8,7 +8,7 @@ export type SpanAttributes = Readonly<Record<string, string | number | boolean>>
 export interface Span {
   readonly traceId: string;
   readonly spanId: string;
-  /** Place of the span in its trace, as the header `traceparent` of W3C Trace Context. */
+  /** Place of the span in its trace, as a W3C Trace Context `traceparent` header. */
   readonly traceParent: string;
   startChild(name: string, kind: SpanKind, attributes: SpanAttributes): Span;
   rename(name: string): void;
@@ -17,11 +17,11 @@ export interface Span {
   end(fault: string | null): void;
 }
 
-/** Sender of traces to a collector. */
+/** Exporter of traces to a collector. */
 export interface Tracing {
   /**
-   * Start the first span of this process in a trace.
-   * @param traceParent place in a trace that began elsewhere; ignored if malformed
+   * Start this process's first span in a trace.
+   * @param traceParent place in a trace that started elsewhere; ignored if malformed
    */
   startSpan(name: string, kind: SpanKind, traceParent: string | null, attributes: SpanAttributes): Span;
   /** Send the remaining spans, within a few seconds. */

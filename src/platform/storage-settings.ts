@@ -1,13 +1,13 @@
 import { z } from 'zod';
 import { Secret } from './secret.ts';
 
-/** Credential, which goes into headers and therefore holds printable ASCII only. */
+/** Credential. It goes into headers, so it must be printable ASCII. */
 const secret = z
   .string()
   .regex(/^[\x21-\x7e]+$/, 'must be printable ASCII without spaces')
   .transform((value) => new Secret(value));
 
-/** Settings that locate a bucket on S3. */
+/** Settings that locate an S3 bucket. */
 export const s3Place = {
   bucket: z
     .string()
@@ -29,13 +29,13 @@ export const s3Place = {
     .describe('true: use addresses of the form endpoint/bucket/key (default: true with an endpoint)'),
 };
 
-/** Settings of the storage of files and of the search index: on the disk of this host, or in a bucket for all hosts. */
+/** Storage settings for files and the search index: this host's disk, or a bucket shared by all hosts. */
 export const storageSettings = {
   objects: z
     .strictObject({
       ...s3Place,
       bucket: s3Place.bucket.optional(),
-      /** Prefix of all keys of this installation, so that one bucket may hold several installations. */
+      /** Prefix of all keys of this installation, so that installations can share a bucket. */
       prefix: z
         .string()
         .regex(/^([a-z0-9][a-z0-9_-]{0,63}\/)+$/, 'must be lower-case segments, each ending in "/"')
@@ -81,35 +81,35 @@ export interface S3Settings {
   readonly bucket: string;
   readonly endpoint: string;
   readonly region: string;
-  /** Key prefix; it is empty or ends in `/`. */
+  /** Key prefix; empty, or ends in `/`. */
   readonly prefix: string;
   /** True for URLs of the form `endpoint/bucket/key` instead of `bucket.endpoint/key`. */
   readonly pathStyle: boolean;
-  /** Access keys; null to use the credential chain of the AWS SDK, which is the role of the machine. */
+  /** Access keys; null for the credential chain of the AWS SDK, that is the machine's role. */
   readonly credentials: AwsKeys | null;
 }
 
-/** Access key of AWS or of another store with the S3 API. */
+/** Access key of AWS or another S3-compatible store. */
 export interface AwsKeys {
   readonly accessKeyId: Secret;
   readonly secretAccessKey: Secret;
   readonly sessionToken: Secret | null;
 }
 
-/** Access to a Milvus that holds the indexes of some buckets. */
+/** Access to the Milvus that holds the indexes of some buckets. */
 export interface MilvusSettings {
   /** `http://` or `https://` (TLS), host and port. */
   readonly url: string;
   readonly token: Secret | null;
   readonly database: string;
-  /** File of certificates of authorities; null for those of the system. */
+  /** File of CA certificates; null for those of the system. */
   readonly caFile: string | null;
 }
 
 export function storageConfigOf(file: StorageFile): {
-  /** Settings of S3; null if the data directory holds the files. */
+  /** Settings of S3; null if files are in the data directory. */
   objects: S3Settings | null;
-  /** Access to buckets of the same store, such as that of backups. It is valid without `objects` too. */
+  /** Access to other buckets of the same store, such as for backups. Valid even without `objects`. */
   s3: Omit<S3Settings, 'bucket' | 'prefix'>;
   index: { storage: 'disk' | 's3'; milvus: MilvusSettings | null };
 } {
@@ -129,7 +129,7 @@ function milvusSettingsOf({ milvus }: StorageFile['index']): MilvusSettings | nu
   return { url: milvus.url, token: milvus.token ?? null, database: milvus.database, caFile: milvus.ca_file ?? null };
 }
 
-/** Complete the settings of a bucket with their defaults. */
+/** Fill in the defaults of a bucket's settings. */
 export function s3SettingsOf(
   objects: Omit<StorageFile['objects'], 'bucket'> & { readonly bucket: string },
 ): S3Settings {
@@ -162,7 +162,7 @@ const NEEDS_CREDENTIALS =
   'needs AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or objects.credentials: aws for the role of this machine';
 const AWS_REGION = /^[a-z]{2}(-[a-z]+)+-\d+$/;
 
-/** Find settings that contradict each other; `path` is the setting where a person will look for the fault. */
+/** Find contradicting settings. `path` is the setting that the operator should look at. */
 export function storageFaults(
   file: StorageFile & { database_url?: unknown; secret_key?: unknown; backup?: { to?: string | undefined } },
 ): { path: string[]; message: string }[] {

@@ -1,6 +1,7 @@
 /**
- * Print the modules of a folder, its argument, without types: JSON of URLs and sources, which `run-stripped.mjs` reads.
- * This is a separate process (see stripped-sources.ts), since loading the type stripper takes as long as stripping.
+ * Print the modules of the folder given as argument with types stripped: JSON of URLs and sources for
+ * `run-stripped.mjs`. This is a separate process (see stripped-sources.ts), because loading the type stripper takes as
+ * long as stripping.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { stripTypeScriptTypes } from 'node:module';

@@ -9,9 +9,10 @@ const MS_MAX = 10_000;
 const found = new Map<string, Promise<Buffer | null>>();
 
 /**
- * Return the modules of a folder without types, as a line for `run-stripped.mjs`. They are read once for the life of
- * this process.
- * @returns null if that fails; the next call tries again. A process can also run the sources with types, in 0.1 s more
+ * Return the modules of a folder with types stripped, as a line for `run-stripped.mjs`. Read them only once per
+ * process.
+ * @returns null if that fails; the next call tries again. A process can also run the typed sources, which takes 0.1 s
+ *   longer
  */
 export function strippedSources(folder: string): Promise<Buffer | null> {
   const sources = found.get(folder) ?? strip(folder);

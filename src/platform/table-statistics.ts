@@ -6,9 +6,9 @@ const CHECK_MS = 5_000;
 const ROWS_MIN = 200;
 
 /**
- * Make the chore that makes PostgreSQL gather statistics of tables without any. PostgreSQL does so itself once a
- * minute, and until then keeps plans for empty tables. In the first minute of an installation, an upload would compare
- * its bytes with those of every document before it.
+ * Create the chore that makes PostgreSQL gather statistics of tables without any. PostgreSQL does so itself once a
+ * minute, but until then uses plans for empty tables. In an installation's first minute, each upload would compare its
+ * bytes with those of every earlier document.
  */
 export function statisticsChore(sql: Sql): Chore {
   return { name: 'statistics of new tables', everyMs: CHECK_MS, run: () => analyseNewTables(sql) };

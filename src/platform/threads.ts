@@ -1,7 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { Tinypool } from 'tinypool';
 
-/** Size of the young generation of a thread: three times the size that its objects fill between two collections. */
+/** Young generation size of a thread: three times what its objects fill between two collections. */
 const YOUNG_GENERATION_MB = 12;
 
 export interface ThreadOptions {
@@ -9,13 +9,13 @@ export interface ThreadOptions {
   readonly signal?: AbortSignal;
   /** Buffers that are moved, not copied. */
   readonly transfer?: ArrayBuffer[];
-  /** True for work of seconds: it gets a separate thread, delays no other call, and ends when aborted. */
+  /** True for work that takes seconds: it gets its own thread, delays no other call, and ends when aborted. */
   readonly isLong?: boolean;
 }
 
-/** Worker threads that run functions exported by a module, so that CPU work never blocks the event loop. */
+/** Worker threads that run exported functions of modules, so that CPU work never blocks the event loop. */
 export interface Threads {
-  /** Call export `name` of the module with one structured-cloneable argument. */
+  /** Call the module's export `name` with one structured-cloneable argument. */
   run<Result>(module: URL, name: string, argument: unknown, options?: ThreadOptions): Promise<Result>;
   close(): Promise<void>;
 }
@@ -33,11 +33,11 @@ interface Waiting {
 }
 
 /**
- * Open a pool of at most one thread per core, which starts on first use. Idle threads end after 30 s.
+ * Open a pool of at most one thread per core. It starts on first use, and idle threads end after 30 s.
  *
- * A call in the pool is never aborted: Tinypool would end the thread with all that it has loaded, and might still give
- * it another caller's call. A call that is aborted before its turn is dropped. One that runs goes on, and its result is
- * ignored.
+ * A running call is never aborted: Tinypool would end the thread with all that it has loaded, and might still give it
+ * another caller's call. Instead, it continues and its result is ignored. A call that is aborted before its turn is
+ * dropped.
  */
 export function openThreads(): Threads & { load(): ThreadLoad } {
   const threadsMax = Math.max(1, availableParallelism());
@@ -89,7 +89,7 @@ export function openThreads(): Threads & { load(): ThreadLoad } {
   };
 }
 
-/** Call of export `name` of a module with one structured-cloneable argument. */
+/** Call of a module's export `name` with one structured-cloneable argument. */
 interface TinypoolCall {
   readonly argument: unknown;
   /** URL of the module. */
@@ -104,7 +104,7 @@ function runCall<Result>(pool: Tinypool, { argument, ...call }: TinypoolCall): P
   return pool.run(argument, call) as Promise<Result>;
 }
 
-/** Run a call on a thread that ends with it, or when aborted. */
+/** Run a call on its own thread, which ends with the call or when aborted. */
 async function runAlone<Result>(call: TinypoolCall, signal: AbortSignal | undefined): Promise<Result> {
   const thread = openThread();
   try {
@@ -114,12 +114,12 @@ async function runAlone<Result>(call: TinypoolCall, signal: AbortSignal | undefi
   }
 }
 
-/** Open a separate thread for calls one after the other. */
+/** Open a separate thread for sequential calls. */
 export function openThread() {
   const pool = openPool(1);
   return {
     /**
-     * Run a call. An abort rejects at once, and ends the thread; one that waits for the operating system ends later.
+     * Run a call. An abort rejects immediately and ends the thread, or later if the thread is blocked in a system call.
      * @throws the reason of an abort, and the error of the call
      */
     async run<Result>(call: TinypoolCall, signal: AbortSignal | undefined): Promise<Result> {
@@ -142,12 +142,12 @@ function openPool(maxThreads: number): Tinypool {
     minThreads: 0,
     maxThreads,
     idleTimeout: 30_000,
-    // The default young generation of V8 takes 100 MB a thread and makes hardly anything faster.
+    // V8's default young generation takes 100 MB per thread and is hardly faster.
     resourceLimits: { maxYoungGenerationSizeMb: YOUNG_GENERATION_MB },
   });
 }
 
-/** Return the buffers that belong to these arrays alone, to be moved. A view of a shared buffer has to be copied. */
+/** Return the buffers that these arrays fill entirely, which can be moved. A view of a larger buffer must be copied. */
 export function ownBuffersOf(arrays: readonly ArrayBufferView[]): ArrayBuffer[] {
   const used = new Map<ArrayBuffer, number>();
   for (const { buffer, byteLength } of arrays) {

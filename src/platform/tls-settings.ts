@@ -5,7 +5,7 @@ const LETS_ENCRYPT = 'https://acme-v02.api.letsencrypt.org/directory';
 const HTTPS_PORT = 443;
 const HTTP_PORT = 80;
 
-/** Name of a host: at least two labels of letters, digits and hyphens. A wildcard needs a challenge in the DNS. */
+/** Host name: at least two labels of letters, digits and hyphens. A wildcard would need a DNS challenge. */
 const HOST_NAME = /^(?=.{1,253}$)([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\.)+[a-z]([a-z0-9-]{0,61}[a-z0-9])?$/;
 
 /** Settings of TLS in `service.yaml`. */
@@ -52,31 +52,31 @@ export const tlsSettings = {
 
 type TlsFile = z.output<z.ZodObject<typeof tlsSettings>>;
 
-/** Certificate that an authority issues by ACME (RFC 8555). */
+/** Settings of certificates issued through ACME (RFC 8555). */
 export interface AcmeSettings {
   readonly domain: string;
   readonly email: string | null;
   readonly directoryUrl: string;
-  /** File of the certificates that the authority's server is trusted by; null for those of the system. */
+  /** File of CA certificates for the ACME server; null for those of the system. */
   readonly caFile: string | null;
 }
 
 export interface TlsSettings {
-  /** Name of this host in its address; null to use the address that the server listens at. */
+  /** Host name in the server's address; null to use the address that it listens on. */
   readonly domain: string | null;
   /** Port that redirects to https; null for none. */
   readonly httpPort: number | null;
   readonly source: { readonly acme: AcmeSettings } | { readonly certFile: string; readonly keyFile: string };
 }
 
-/** Return the default values of the address to listen on that differ from those of plain HTTP. */
+/** Return the defaults of the listening address that differ from those of plain HTTP. */
 export function listenDefaults({ tls }: Tree): Tree {
   if (!isTree(tls) || (tls['domain'] === undefined && tls['cert_file'] === undefined)) return {};
-  // A host with a domain serves others.
+  // A server with a domain is meant to be reachable by others.
   return { port: HTTPS_PORT, ...(tls['domain'] === undefined ? {} : { host: '::' }) };
 }
 
-/** Return the TLS of the API; null to serve plain HTTP. */
+/** Return the TLS settings of the API; null for plain HTTP. */
 export function tlsConfigOf({ tls }: TlsFile): TlsSettings | null {
   const { domain = null, cert_file: certFile, key_file: keyFile } = tls;
   const hasFiles = certFile !== undefined && keyFile !== undefined;
@@ -89,7 +89,7 @@ function acmeOf(tls: TlsFile['tls'], domain: string): AcmeSettings {
   return { domain, email: tls.email ?? null, directoryUrl: tls.acme_directory, caFile: tls.acme_ca_file ?? null };
 }
 
-/** Find settings that contradict each other. */
+/** Find contradicting settings. */
 export function tlsFaults({ tls }: TlsFile): { path: string[]; message: string }[] {
   const { domain, cert_file: certFile, key_file: keyFile } = tls;
   const faults: { path: string[]; message: string }[] = [];

@@ -21,7 +21,7 @@ const list = z.string().transform((text) =>
 const port = z.coerce.number().int().min(0).max(65535);
 const count = (least: number, most: number) => z.coerce.number().int().min(least).max(most);
 
-/** Environment of the tool server. Empty variables count as not set. */
+/** Environment of the tool server. Empty variables count as unset. */
 const Environment = z.object({
   SERVICE_API_KEY: secret.optional(),
   SERVICE_API_BASE_URL: z
@@ -55,8 +55,8 @@ const Environment = z.object({
 const DEFAULT_PORT = 8787;
 
 /**
- * Authentication of HTTP clients: one token of ours for all clients, each client's own key, an access token that a
- * person consented to, or no check.
+ * Authentication of HTTP clients: one shared token, each client's own API key, an access token that a person consented
+ * to, or none.
  */
 export type ToolServerAuth =
   | { readonly mode: 'static'; readonly token: Secret; readonly apiKey: Secret }
@@ -80,7 +80,7 @@ export interface ToolServerSettings {
 
 export interface HttpToolServerSettings extends ToolServerSettings {
   readonly auth: ToolServerAuth;
-  /** Address as clients see it; null for that at which it listens. */
+  /** Address as clients see it; null for the one that it listens on. */
   readonly url: string | null;
   readonly host: string;
   readonly port: number;
@@ -90,7 +90,7 @@ export interface HttpToolServerSettings extends ToolServerSettings {
   readonly sessionIdleMs: number;
 }
 
-/** Flags of the command line. They override the environment. */
+/** Command-line flags. They override the environment. */
 export interface ToolServerFlags {
   readonly host?: string | undefined;
   readonly port?: string | undefined;
@@ -102,7 +102,7 @@ interface LoadOptions {
 }
 
 /**
- * Read the settings that do not depend on the transport. A missing API key is no fault yet.
+ * Read the settings that don't depend on the transport. Accept a missing API key.
  * @throws AppError `config_invalid` with one line per fault; values never appear in it
  */
 export function loadToolServerSettings(options: LoadOptions = {}): ToolServerSettings {
@@ -110,7 +110,7 @@ export function loadToolServerSettings(options: LoadOptions = {}): ToolServerSet
 }
 
 /**
- * Read the settings of the stdio server, which has one caller: the owner of the key.
+ * Read the settings of the stdio server. Its only caller is the owner of the key.
  * @throws AppError `config_invalid`
  */
 export function loadStdioSettings(options: LoadOptions = {}): ToolServerSettings & { readonly apiKey: Secret } {
@@ -123,7 +123,7 @@ export function loadStdioSettings(options: LoadOptions = {}): ToolServerSettings
 
 /**
  * Read the settings of the HTTP server.
- * @throws AppError `config_invalid`, also for a server that would be open to others without authentication
+ * @throws AppError `config_invalid`, including for a server that others could reach without authentication
  */
 export function loadHttpSettings(options: LoadOptions = {}): HttpToolServerSettings {
   const env = readEnvironment(options);

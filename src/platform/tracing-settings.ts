@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { Secret } from './secret.ts';
 
-/** Settings of traces in `service.yaml`. */
+/** Trace settings in `service.yaml`. */
 export const tracingSettings = {
   tracing: z
     .strictObject({

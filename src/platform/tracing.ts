@@ -3,7 +3,7 @@ import type { Logger } from './logger.ts';
 import type { Span, SpanAttributes, SpanKind, Tracing } from './span.ts';
 import { currentWork, runFor } from './work-context.ts';
 
-/** Open the sender of traces. Null if the settings name no collector; then its libraries are not loaded. */
+/** Open the trace exporter. Return null without loading its libraries if no collector is configured. */
 export async function openTracing({ tracing }: Pick<Config, 'tracing'>, logger: Logger): Promise<Tracing | null> {
   if (tracing === null) return null;
   const { openOtlpTracing } = await import('./otlp-tracing.ts');
@@ -11,8 +11,8 @@ export async function openTracing({ tracing }: Pick<Config, 'tracing'>, logger: 
 }
 
 /**
- * Run a step of the work in progress in a separate span. Without a trace in progress this only calls the function.
- * @param attributes computed only if there is a trace
+ * Run a step of the current work in its own span. Without a current trace, only call the function.
+ * @param attributes called only if there is a trace
  */
 export function traced<T>(
   name: string,

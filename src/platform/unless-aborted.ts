@@ -1,5 +1,5 @@
 /**
- * Wait for work that goes on for others if the caller gives up.
+ * Wait for shared work, which continues for others if the caller gives up.
  *
  * @throws what `work` throws; the signal's reason once it is aborted
  */

@@ -2,15 +2,15 @@ import type { Address, ProtocolName } from './vendor-fields.ts';
 
 type AddressKey = keyof Address;
 
-/** Fields that only one protocol has. */
+/** Fields specific to one protocol. */
 const OWN_FIELDS: Readonly<Partial<Record<ProtocolName, readonly AddressKey[]>>> = {
   bedrock: ['region', 'access_key_id', 'secret_access_key', 'session_token', 'credentials'],
   vertex: ['project', 'location', 'service_account'],
 };
-/** Protocols whose address follows from a region or a location. */
+/** Protocols whose address is derived from a region or location. */
 const WITH_DEFAULT_URL: ReadonlySet<ProtocolName> = new Set(['bedrock', 'vertex']);
 
-/** Missing, needless or contradictory setting. An empty path means the provider itself. */
+/** Missing, superfluous or contradictory setting. An empty path means the provider itself. */
 interface Fault {
   readonly path: (string | number)[];
   readonly message: string;
@@ -22,10 +22,10 @@ type ProviderFile = Address & {
   readonly endpoints?: readonly Address[] | undefined;
 };
 
-/** Make a new fault each time, since zod changes its path. */
+/** Create a new fault each time, because zod modifies its path. */
 const noAddress = (): Fault => ({ path: [], message: 'needs either base_url or endpoints' });
 
-/** Find fields of a provider that its protocol needs and that are missing, and fields that it does not have. */
+/** Find the fields that a provider's protocol requires but that are missing, and fields that it doesn't have. */
 export function providerFaults(provider: ProviderFile): Fault[] {
   const { protocol, endpoints, api_version: version } = provider;
   const ofVersion = version !== undefined && protocol !== 'azure' ? [needless('api_version', 'azure')] : [];
@@ -33,7 +33,7 @@ export function providerFaults(provider: ProviderFile): Fault[] {
   return [...ofVersion, ...ofAddress];
 }
 
-/** Find the faults of a vendor with one address, as in the settings. */
+/** Find the faults of a vendor with a single address, as in the settings. */
 export function vendorFaults(vendor: ProviderFile): Fault[] {
   return providerFaults(vendor).map((fault) =>
     fault.path.length === 0 ? { path: ['base_url'], message: 'is needed' } : fault,

@@ -21,7 +21,7 @@ export const PROTOCOLS = [
 ] as const;
 export type ProtocolName = (typeof PROTOCOLS)[number];
 
-/** Credential, which goes into headers and therefore holds printable ASCII only. */
+/** Credential. It goes into headers, so it must be printable ASCII. */
 export const secret = z
   .string()
   .regex(/^[\x21-\x7e]+$/, 'must be printable ASCII without spaces')
@@ -39,7 +39,7 @@ const project = z.string().regex(/^[a-z0-9][a-z0-9.:-]{0,62}$/, 'is not the id o
 const location = z.string().regex(/^[a-z0-9-]{1,40}$/, 'is not a location of Vertex AI, such as us-central1 or global');
 export const apiVersion = z.string().regex(/^\d{4}-\d{2}-\d{2}(-preview)?$/, 'must be a date, such as 2024-10-21');
 
-/** Place of a vendor's API, and the credential for it. `providerFaults` checks which of them a protocol needs. */
+/** Location of a vendor's API, and its credential. `providerFaults` checks which fields a protocol needs. */
 export const address = {
   base_url: baseUrl
     .optional()

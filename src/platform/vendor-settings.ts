@@ -35,7 +35,7 @@ const rules = {
   tokens_max: z.int().min(1).optional().describe('tokens in one call, if fewer than the protocol allows'),
 };
 
-/** Schema of `providers.<vendor>`: the endpoints that serve the models of a vendor. */
+/** Schema of `providers.<vendor>`: the endpoints that serve a vendor's models. */
 export const Provider = z
   .strictObject({
     protocol: z.enum(PROTOCOLS).describe('wire protocol of the API'),
@@ -55,7 +55,7 @@ export const Provider = z
     for (const { path, message } of providerFaults(provider)) context.addIssue({ code: 'custom', path, message });
   });
 
-/** Credential that needs more than a header with a key: it signs requests, or is exchanged for tokens. */
+/** Credential that is more than a key in a header: it signs requests or is exchanged for tokens. */
 export type CloudCredentials =
   | { readonly kind: 'aws'; readonly region: string; readonly keys: AwsKeys | null }
   | { readonly kind: 'google'; readonly serviceAccount: ServiceAccount };
@@ -63,9 +63,9 @@ export type CloudCredentials =
 export interface ProviderSettings {
   readonly protocol: ProtocolName;
   readonly endpoints: readonly EndpointSettings[];
-  /** Names of models at the vendor, by id. */
+  /** Vendor's names of models, by our model id. */
   readonly models: Readonly<Record<string, string>>;
-  /** Dated version of Azure's API, or null for the v1 API and other protocols. */
+  /** Dated API version of Azure; null for the v1 API and other protocols. */
   readonly apiVersion: string | null;
   readonly concurrencyMax: number;
   readonly timeoutMs: number;
@@ -76,10 +76,10 @@ export interface ProviderSettings {
 
 export interface EndpointSettings {
   readonly name: string;
-  /** URL without a trailing slash, to which the protocol appends the path of the operation. */
+  /** URL without a trailing slash. The protocol appends the path of the operation. */
   readonly baseUrl: string;
   readonly apiKey: Secret | null;
-  /** Credential that replaces the key, or null. */
+  /** Credential that replaces the key; null for none. */
   readonly cloud: CloudCredentials | null;
   readonly weight: number;
 }
@@ -93,17 +93,17 @@ const simpleVendor = {
   api_version: Provider.shape.api_version,
 };
 
-/** Vendor with one address and one key, by the rules of the settings. Check it with `vendorFaults`. */
+/** Vendor with one address and one key, under the rules of the settings. Check it with `vendorFaults`. */
 export const SimpleVendor = z.object(simpleVendor);
 export type SimpleVendor = z.output<typeof SimpleVendor>;
 
-/** Complete the settings of a vendor with one address. */
+/** Convert a vendor with one address to complete settings. */
 export function settingsOfVendor(vendor: Omit<SimpleVendor, 'name'>): ProviderSettings {
   return providerOf({ ...z.object(rules).parse({}), ...vendor });
 }
 
 export function providerOf(provider: z.output<typeof Provider>): ProviderSettings {
-  // A vendor with one address may be configured without a list of endpoints.
+  // A vendor with one address doesn't need a list of endpoints.
   const listed = provider.endpoints ?? [{ ...provider, weight: 1, name: undefined }];
   const { protocol, api_version: version = null } = provider;
   return {
@@ -139,7 +139,7 @@ function baseUrlOf(protocol: ProtocolName, given: Address, version: string | nul
   const { region: awsRegion = '', project: id, location: place = '' } = given;
   const url = (given.base_url ?? '').replace(/\/+$/, '');
   switch (protocol) {
-    // Operators copy the address of the resource or one of its APIs.
+    // Operators may copy the address of the resource or of one of its APIs.
     case 'azure':
       return `${url.replace(/\/openai(\/.*)?$/, '')}/openai${version === null ? '/v1' : ''}`;
     case 'bedrock':
@@ -158,7 +158,7 @@ function vertexUrlOf(place: string): string {
   return `https://${place}-aiplatform.googleapis.com`;
 }
 
-/** Path of the operation by protocol, which the calls add to `base_url`. */
+/** Path of the operation by protocol, appended to `base_url`. */
 const OPERATIONS: Readonly<Partial<Record<ProtocolName, string>>> = {
   openai: '/embeddings',
   voyage: '/embeddings',
@@ -172,7 +172,7 @@ const OPERATIONS: Readonly<Partial<Record<ProtocolName, string>>> = {
   ollama: '/api/embed',
 };
 
-/** Warn of addresses that already end in the path of the operation, and name the address that will be called. */
+/** Warn about addresses that already end in the path of the operation, and name the address that would be called. */
 export function warnOfDoubledPaths(providers: Readonly<Record<string, ProviderSettings>>): string[] {
   return Object.entries(providers).flatMap(([vendor, { protocol, endpoints }]) => {
     const path = OPERATIONS[protocol];

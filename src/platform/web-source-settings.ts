@@ -3,10 +3,10 @@ import { isNetwork } from './networks.ts';
 import { outboundUrlFault } from './outbound/outbound-url.ts';
 import { Secret } from './secret.ts';
 
-/** Entry of `sites` that stands for every public site. */
+/** Entry of `sites` that means every public site. */
 export const ANY_SITE = '*';
 
-/** Headers that the client sets itself, or that would change how a message is framed (RFC 9110, RFC 9112). */
+/** Headers that the client sets itself, or that would change the framing of a message (RFC 9110, RFC 9112). */
 const OWN_HEADERS =
   /^(?:host|connection|keep-alive|content-length|transfer-encoding|te|trailer|upgrade|expect|proxy-.*|cookie|user-agent|accept-encoding|if-.*|range)$/i;
 
@@ -31,7 +31,7 @@ const Site = z
     if (fault !== null) context.addIssue({ code: 'custom', message: fault });
   });
 
-/** Settings of a connection of type `web`, beside those of every type. */
+/** Settings specific to connections of type `web`. */
 export const webFields = {
   sites: z
     .array(Site)
@@ -73,7 +73,7 @@ export const webFields = {
     .describe('name that the service sends to websites; it follows the rules of robots.txt for this name'),
 };
 
-/** Refuse settings that would send secrets to any site. */
+/** Refuse settings that would send secrets to arbitrary sites. */
 export function refuseOpenSecrets(
   file: z.output<z.ZodObject<typeof webFields>>,
   context: z.RefinementCtx<unknown>,
@@ -85,15 +85,15 @@ export function refuseOpenSecrets(
   if (file.cookie !== undefined) fault('cookie', `must be absent if sites is "${ANY_SITE}"`);
 }
 
-/** Websites that sources may read, and how to ask for their pages. */
+/** Websites that sources may read, and how to request their pages. */
 export interface WebSettings {
   /** URL prefixes, or `*` alone for every public site. */
   readonly sites: readonly string[];
-  /** Addresses and networks in CIDR form that may be reached beside public addresses. */
+  /** Addresses and networks in CIDR form that may be reached in addition to public addresses. */
   readonly networks: readonly string[];
   /** Headers for the origins of `sites`, by name. */
   readonly headers: Readonly<Record<string, Secret>>;
-  /** Limit for each host. */
+  /** Rate limit per host. */
   readonly requestsPerSecond: number;
   readonly userAgent: string;
 }

@@ -3,7 +3,7 @@ import { isLoopbackHost } from './networks.ts';
 import type { Secret } from './secret.ts';
 import { caSetting, passwordSetting } from './source-secrets.ts';
 
-/** Settings of a connection to a WebDAV server, without those that all types share. */
+/** Settings specific to connections to a WebDAV server. */
 export const webdavPlace = {
   url: z
     .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
@@ -31,14 +31,14 @@ export const webdavPlace = {
 type WebdavFile = z.output<z.ZodObject<typeof webdavPlace>>;
 
 export interface WebdavSettings {
-  /** Address of the outermost folder, with or without a slash at its end. */
+  /** Address of the root folder, with or without a trailing slash. */
   readonly url: string;
   readonly login: { readonly user: string; readonly password: Secret | null } | { readonly token: Secret };
-  /** PEM text or absolute path of certificates to trust instead of the public ones; null: the public ones. */
+  /** CA certificates to trust instead of the public ones, as PEM text or absolute path; null for the public ones. */
   readonly ca: string | null;
 }
 
-/** Report a connection without encryption to another host, and one without exactly one way to log in. */
+/** Report an unencrypted connection to another host, and a connection without exactly one login method. */
 export function checkWebdav(file: WebdavFile, context: z.core.$RefinementCtx): void {
   const fault = (path: string, message: string) => context.addIssue({ code: 'custom', message, path: [path] });
   const { protocol, hostname } = new URL(file.url);

@@ -17,11 +17,11 @@ export const webhookSettings = {
 };
 
 export interface WebhookSettings {
-  /** Addresses and networks in CIDR form that may be reached beside public addresses. */
+  /** Addresses and networks in CIDR form that may be reached in addition to public addresses. */
   readonly networks: readonly string[];
 }
 
-/** Convert the settings of the file to those that the program uses. */
+/** Convert the file's settings to the program's form. */
 export function webhookConfigOf({ webhooks }: z.output<z.ZodObject<typeof webhookSettings>>): {
   webhooks: WebhookSettings;
 } {

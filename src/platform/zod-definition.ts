@@ -2,7 +2,7 @@ import type { z } from 'zod';
 
 export type Schema = z.core.$ZodType;
 
-/** Definition of a schema, with the fields that hold the schemas inside it. */
+/** Definition of a schema, with the fields that hold inner schemas. */
 export interface Definition {
   readonly type: string;
   readonly innerType?: Schema;
@@ -18,7 +18,7 @@ export function definitionOf(schema: Schema): Definition {
   return schema._zod.def as unknown as Definition;
 }
 
-/** Return the schema of the value inside an optional, a nullable, a default or a transform; undefined for others. */
+/** Return the schema inside an optional, a nullable, a default or a transform; undefined for others. */
 export function innerOf(schema: Schema): Schema | undefined {
   const definition = definitionOf(schema);
   if (definition.type !== 'pipe') return definition.innerType;

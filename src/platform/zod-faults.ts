@@ -6,20 +6,20 @@ const KEY_SHOWN_CHARS = 60;
 type RawIssue = z.core.$ZodRawIssue;
 type Issue = z.core.$ZodIssue;
 
-/** Parse options for messages in plain words. Schemas with a message of their own keep it. */
+/** Parse options that describe faults in plain words. Schemas with their own message keep it. */
 export const PARSE_OPTIONS = { error: (issue: RawIssue) => describe(issue) };
 
 export interface Fault {
   readonly path: readonly PropertyKey[];
   readonly message: string;
-  /** True if the value has another type, so that nothing inside it was checked. */
+  /** True if the value has the wrong type, so that nothing inside it was checked. */
   readonly isTypeFault: boolean;
 }
 
 /**
- * Choose the fault to report for a union that nothing matched: that of the branch that parsed furthest. `["a", 3]`
- * against "string or strings" is wrong at `input[1]`, not at `input`, and a list that is too long is not reported as
- * "not a string".
+ * Choose the fault to report for a union without a match: that of the branch that parsed furthest. `["a", 3]` against
+ * "string or strings" is wrong at `input[1]`, not at `input`, and a list that is too long isn't reported as "not a
+ * string".
  */
 export function mostTelling(issue: Issue): Fault {
   const { path, message } = issue;
@@ -66,7 +66,7 @@ const UNIT: Readonly<Record<string, [one: string, many: string]>> = {
   file: ['byte', 'bytes'],
 };
 
-/** Describe a fault in words that fit after `path: `; undefined to keep zod's message. Values are never repeated. */
+/** Describe a fault in words that fit after `path: `; undefined to keep zod's message. Never repeat values. */
 function describe(issue: RawIssue): string | undefined {
   switch (issue.code) {
     case 'invalid_type':

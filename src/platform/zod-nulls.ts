@@ -2,8 +2,8 @@ import type { z } from 'zod';
 import { definitionOf, innerOf, type Schema } from './zod-definition.ts';
 
 /**
- * Parse `value`; if it does not fit, parse it once more without the fields that are null and may be left out. So a
- * client may send null for a field that it does not set.
+ * Parse `value`. If that fails, parse it again without its optional null fields, so that a client can send null for an
+ * unset field.
  */
 export function parseWithNulls<S extends z.ZodType>(
   schema: S,

@@ -6,9 +6,8 @@ export interface FloatPrinter {
   /** Maximum number of floats in one call. The module's memory is fixed and holds the longest text of this many. */
   readonly blockFloatsMax: number;
   /**
-   * Print `vectors[from .. to)`, 1 to `blockFloatsMax` values, as `1,-0.5,…` (no comma at the end).
-   *
-   * @returns a view of the memory of the module, which the next call overwrites: copy it at once
+   * Print `vectors[from .. to)`, 1 to `blockFloatsMax` values, as `1,-0.5,…` (without a trailing comma).
+   * @returns a view of the module's memory, which the next call overwrites: copy it immediately
    * @throws AppError `embedding_not_finite` (502) on NaN or an infinity, which JSON cannot represent
    */
   printBlock(vectors: Float32Array, from: number, to: number): Uint8Array;
@@ -23,7 +22,7 @@ interface PrintFloatsModule {
   print(count: number): number;
 }
 
-/** Used part of the WebAssembly API, which neither the ECMAScript nor the Node typings declare. */
+/** Part of the WebAssembly API used here, which neither the ECMAScript nor the Node typings declare. */
 interface WebAssemblyApi {
   readonly Module: new (bytes: Uint8Array) => object;
   readonly Instance: new (module: object) => { readonly exports: object };

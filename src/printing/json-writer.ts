@@ -9,7 +9,7 @@ const UTF8_BYTES_PER_CODE_UNIT_MAX = 3;
 
 /**
  * Writer of a JSON text in one growing Buffer. It copies given text and prints floats directly from their array. It
- * does not know the grammar of JSON, so the caller writes brackets, commas and quotes.
+ * doesn't know JSON's grammar, so the caller writes brackets, commas and quotes.
  */
 export class JsonWriter {
   readonly #printer: FloatPrinter;

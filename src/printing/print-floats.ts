@@ -5,10 +5,10 @@ import { JsonWriter } from './json-writer.ts';
 /** Length of the longest text around one row of a list: brackets, names and a large index. */
 const ROW_TEXT_BYTES_MAX = 64;
 const ENVELOPE_TEXT_BYTES_TYPICAL = 512;
-/** Floats to print without yielding to the event loop, which takes about 1 ms. */
+/** Floats to print between yields to the event loop: about 1 ms of work. */
 export const FLOATS_PER_SLICE = 40_000;
 
-/** Vectors as floats, or as the bytes of `quantize`. */
+/** Vectors as floats, or as the bytes of `convertVectors`. */
 type Rows = Float32Array | Int8Array | Uint8Array;
 
 /**
@@ -127,7 +127,7 @@ function writeBase64Items(writer: JsonWriter, vectors: Rows, d: number): void {
   writeTextItems(writer, vectors, d, (from) => `"${bytes.toString('base64', from * size, (from + d) * size)}"`);
 }
 
-/** @param print makes the JSON of the row that starts at an offset */
+/** @param print returns the JSON of the row that starts at an offset */
 function writeTextItems(writer: JsonWriter, vectors: Rows, d: number, print: (from: number) => string): void {
   for (let from = 0, index = 0; from < vectors.length; from += d, index++) {
     writer.text(`${from === 0 ? '' : ','}{"object":"embedding","index":${index},"embedding":${print(from)}}`);
@@ -139,7 +139,7 @@ function openWriter(vectors: Rows, d: number, rowTextBytes = 0): JsonWriter {
   return new JsonWriter({ floats: vectors.length, textBytes });
 }
 
-/** @throws RangeError if the numbers are not a whole number of rows, which is a fault of the caller */
+/** @throws RangeError if there isn't a whole number of rows, which is a bug of the caller */
 function countRows(vectors: Rows, d: number): number {
   const rows = vectors.length / d;
   if (d >= 1 && Number.isInteger(d) && Number.isInteger(rows)) return rows;

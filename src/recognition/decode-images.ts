@@ -2,13 +2,13 @@ import { foreignFormatOf, formatOf, type ImageFormat, readImageHeader } from './
 
 const MIB = 1024 * 1024;
 export const IMAGE_BYTES_MAX = 10 * MIB;
-/** Maximum number of pixels in a header, since a small file can unpack to any size. */
+/** Maximum number of pixels declared in a header, since a small file can unpack to any size. */
 export const IMAGE_PIXELS_MAX = 50_000_000;
-/** Bound of the part of a `data:` URL before its comma. */
+/** Maximum length of a `data:` URL's part before the comma. */
 const PREFIX_CHARS_MAX = 200;
 
 export interface DecodedImage {
-  /** Whole file, in separate memory, so that it can be transferred to another thread. */
+  /** Whole file, in its own memory, so that it can be transferred to another thread. */
   readonly bytes: Uint8Array<ArrayBuffer>;
   readonly format: ImageFormat;
   /** Pixels, as the header declares them. */
@@ -19,7 +19,7 @@ export interface DecodedImage {
 }
 
 /**
- * Fault of a string that is no accepted image. The message follows `images[3]: ` and quotes nothing from the string.
+ * Fault of a string that isn't an accepted image. The message follows `images[3]: ` and quotes nothing from the string.
  */
 export class ImageFault extends Error {
   override readonly name = 'ImageFault';
@@ -77,9 +77,10 @@ function decodeBase64(text: string, from: number): Uint8Array<ArrayBuffer> {
   if (length > IMAGE_BYTES_MAX) throw new ImageFault(`is larger than ${IMAGE_BYTES_MAX / MIB} MB`);
   const invalid = 'is not valid base64 (standard alphabet, padded, without line breaks)';
   if (chars % 4 !== 0 || length <= 0) throw new ImageFault(invalid);
-  // Node's pool of small buffers cannot be transferred, so allocate outside it.
+  // Node's pool of small buffers can't be transferred, so allocate outside it.
   const bytes = Buffer.allocUnsafeSlow(length);
-  // The decoder skips unknown characters, so that a bad one leaves too few bytes. But it also accepts the URL alphabet.
+  // The decoder skips invalid characters, so any of them results in too few bytes. But it also accepts the URL
+  // alphabet.
   const written = bytes.write(from === 0 ? text : text.slice(from), 'base64');
   if (written !== length || text.includes('-', from) || text.includes('_', from)) throw new ImageFault(invalid);
   return new Uint8Array(bytes.buffer, 0, length);

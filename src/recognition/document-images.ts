@@ -7,11 +7,11 @@ import { isTiff, type TiffPage, tiffPages } from './tiff-pages.ts';
 import type { Transcriber, Transcription } from './transcriber.ts';
 import { openVision } from './vision.ts';
 
-/** Bound of a file, larger than for an image in a request, because scans are often stored with little compression. */
+/** Maximum file size. It is larger than for an image in a request, because scans often have little compression. */
 export const DOCUMENT_IMAGE_BYTES_MAX = 32 * 1024 * 1024;
-/** Processor time of an image. A page full of small print takes 10 s, and no request waits for it. */
+/** CPU time limit per image. A page of small print takes 10 s, and no request waits for it. */
 const IMAGE_MS_MAX = 120_000;
-/** Maximum number of waiting images of documents, which have a separate queue. */
+/** Maximum number of waiting document images, which have a separate queue. */
 const WAITING_MAX = 10_000;
 
 export interface DocumentImages {
@@ -27,8 +27,8 @@ export interface DocumentImages {
 }
 
 /**
- * Open a reader that uses the operator's vision model, or else OCR on this host. OCR always reads TIFF files and files
- * that are too large to send. Its processes are separate from those of requests, so that requests never wait for a
+ * Open a reader that uses the operator's vision model, or else OCR on this host. TIFF files, and files too large to
+ * send, are always read by OCR. Its processes are separate from those of requests, so that requests never wait for a
  * document of a thousand pages.
  */
 export function openDocumentImages(options: {

@@ -20,12 +20,12 @@ interface Size {
   readonly height: number;
 }
 
-/** Bound of the segments, blocks or chunks to read before the first frame. Real files have at most some hundred. */
+/** Maximum number of segments, blocks or chunks before the first frame. Real files have at most some hundred. */
 const PARTS_MAX = 10_000;
 
 const PNG_SIGNATURE = Buffer.from('\x89PNG\r\n\x1a\n', 'latin1');
 
-/** Return the format by the magic bytes, or null if it is not accepted. */
+/** Return the format by the magic bytes, or null if it isn't accepted. */
 export function formatOf(bytes: Uint8Array): ImageFormat | null {
   const file = viewOf(bytes);
   if (file.subarray(0, 8).equals(PNG_SIGNATURE)) return 'png';

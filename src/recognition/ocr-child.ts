@@ -1,7 +1,7 @@
 /**
- * Main module of the process that reads text in untrusted images, one after the other (see ocr-protocol.ts). It starts
- * with almost no rights (see ocr-process.ts). Any fault of the recogniser ends the process, since its memory may then
- * be in any state.
+ * Main module of the process that reads text in untrusted images, one at a time (see ocr-protocol.ts). It starts with
+ * almost no rights (see ocr-process.ts). Any fault of the recogniser ends the process, since its memory may then be
+ * corrupt.
  */
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -10,12 +10,12 @@ import type { OcrArgument, OcrLine } from './ocr-protocol.ts';
 
 /** Used part of Tesseract's C++ API, as tesseract.js-core binds it. */
 interface Recogniser {
-  /** Returns 0, or -1 if a language could not be loaded. */
+  /** Return 0, or -1 if a language couldn't be loaded. */
   Init(dataPath: null, languages: string, engineMode: number): number;
   SetVariable(name: string, value: string): boolean;
-  /** Reads `/input`; returns 1 if it cannot be decoded. */
+  /** Read `/input`. Return 1 if it can't be decoded. */
   SetImageFile(exifOrientation: number, angle: number): number;
-  /** Returns 0, or -1 on failure. */
+  /** Return 0, or -1 on failure. */
   Recognize(monitor: null): number;
   GetJSONText(): string;
 }
@@ -33,7 +33,7 @@ interface Line {
 
 /**
  * Page segmentation modes of Tesseract: a page with a layout, and sparse text at any position. Photographs and textures
- * also give lines, but with less confidence (percent) and fewer letters.
+ * also yield lines, but with less confidence (percent) and fewer letters.
  */
 const AUTOMATIC: Mode = { segmentation: '3', confidenceMin: 60 };
 const SPARSE: Mode = { segmentation: '11', confidenceMin: 70 };
@@ -88,9 +88,8 @@ function openRecogniser(core: Core, { languages }: OcrArgument): Recogniser {
 
 /**
  * Read the image as a page. If the result is uncertain, also read it turned by 180 degrees, since the recogniser
- * distinguishes lines from columns but not up from down. Then read it as sparse text, which can take long.
- *
- * @returns null if the image cannot be decoded
+ * distinguishes lines from columns but not up from down. Then read it as sparse text, which can take a long time.
+ * @returns null if the image can't be decoded
  */
 async function recognise(
   recogniser: Recogniser,
@@ -123,12 +122,15 @@ async function recognise(
   return best;
 }
 
-/** Return true if the letters may be turned text. Photographs and textures give fewer and less certain letters. */
+/** Return true if the letters may be rotated text. Photographs and textures yield fewer and less certain letters. */
 function resemblesText({ characters, confidence }: Recognition): boolean {
   return characters >= UNSURE_CHARACTERS_MIN && (confidence ?? 0) >= TURNED_CONFIDENCE_MIN;
 }
 
-/** EXIF orientations by the turn that they add to one, from 1 (upright). Mirrored ones have a separate cycle. */
+/**
+ * EXIF orientations after a rotation, by the orientation before it, starting at 1 (upright). Mirrored ones have a
+ * separate cycle.
+ */
 const TURNS = { half: [3, 4, 1, 2, 7, 8, 5, 6], left: [8, 7, 6, 5, 2, 1, 4, 3], right: [6, 5, 8, 7, 4, 3, 2, 1] };
 
 function turned(orientation: number, angle: keyof typeof TURNS): number {
@@ -139,7 +141,7 @@ interface Recognition {
   /** Text of all certain lines, empty if it has too few characters to be reliable. */
   readonly text: string;
   readonly isSure: boolean;
-  /** Sum of the confidences of the letters and digits of these lines. */
+  /** Sum of the confidences of letters and digits in these lines. */
   readonly weight: number;
   /** Letters and digits of all lines. */
   readonly characters: number;
@@ -147,7 +149,7 @@ interface Recognition {
   readonly confidence: number | null;
 }
 
-/** Mode of page segmentation with the confidence that its lines need. */
+/** Page segmentation mode, with the minimum confidence of its lines. */
 interface Mode {
   readonly segmentation: string;
   readonly confidenceMin: number;
@@ -198,7 +200,9 @@ interface ReceivedImage {
   readonly orientation: number;
 }
 
-/** Make a function that reads the next image from stdin. The end of stdin, or an oversized image, ends the process. */
+/**
+ * Create a function that reads the next image from stdin. The end of stdin, or an oversized image, ends the process.
+ */
 function readImages(bytesMax: number): () => Promise<ReceivedImage> {
   const input = process.stdin[Symbol.asyncIterator]() as AsyncIterator<Buffer>;
   let rest: Buffer = Buffer.alloc(0);

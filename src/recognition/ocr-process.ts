@@ -7,9 +7,9 @@ import { DRAFTS_MAX, IMAGE_HEAD_BYTES, type OcrArgument, OcrLine } from './ocr-p
 import type { Transcription } from './transcriber.ts';
 
 /**
- * Kind of an OCR failure. `unreadable`: the decoder refused the image. `too_slow`: it takes too much processor time.
- * `stalled`: the host had no time for the process. `died`: the process ran out of memory or crashed. `not_started`: the
- * process never became ready.
+ * Kind of an OCR failure. `unreadable`: the decoder refused the image. `too_slow`: it takes too much CPU time.
+ * `stalled`: the host gave the process no CPU time. `died`: the process ran out of memory or crashed. `not_started`:
+ * the process never became ready.
  */
 export type OcrFaultKind = 'unreadable' | 'too_slow' | 'stalled' | 'died' | 'not_started';
 
@@ -24,14 +24,14 @@ export class OcrFault extends Error {
 }
 
 export interface OcrProcessLimits {
-  /** Processor time from the start to `ready`. */
+  /** CPU time limit from the start to `ready`. */
   readonly startMs: number;
-  /** Processor time of one image. */
+  /** CPU time limit of one image. */
   readonly imageMs: number;
   /**
-   * Processor time of each further pass over an image whose first pass gave little text. After it the best result so
-   * far is used. The pass over the turned page may also take twice as long as the first pass. All further passes
-   * together have that time and twice this limit.
+   * CPU time limit of each further pass over an image whose first pass found little text. After it, the best result so
+   * far is used. The pass over the rotated page may also take twice as long as the first pass. All further passes
+   * together may take that time plus twice this limit.
    */
   readonly secondPassMs: number;
   /** Memory limit of the process, set as the kernel's data limit; POSIX only. */
@@ -41,11 +41,11 @@ export interface OcrProcessLimits {
   readonly imageBytesMax: number;
 }
 
-/** Time without progress after which the process counts as hung, however little processor time it may use. */
+/** Time without progress after which the process counts as hung, however little CPU time it has used. */
 const HANG_MS = 120_000;
 const HEAP_MIB = 128;
 const STDERR_CHARS_MAX = 2000;
-/** Bound of the bytes of a character in JSON. */
+/** Maximum bytes of a character in JSON. */
 const JSON_BYTES_PER_CHAR = 6;
 
 /** Maximum number of unread lines: drafts and the line that follows them. */
@@ -55,7 +55,7 @@ const UNREAD_LINES_MAX = DRAFTS_MAX + 1;
  * Process that reads text in images, one at a time.
  *
  * It can read only its own code, the recogniser and the trained data. It cannot write files or start processes or
- * threads, and its environment is empty. It ends when this process dies.
+ * threads, and its environment is empty. It exits when this process dies.
  */
 export class OcrProcess {
   readonly #child: ConfinedProcess;
@@ -64,7 +64,7 @@ export class OcrProcess {
   #stderr = '';
   #residentBytes = 0;
   #cpuSeconds = 0;
-  /** Processor time until the last line. */
+  /** CPU time up to the last line. */
   #lineMs = 0;
 
   private constructor(child: ConfinedProcess, limits: OcrProcessLimits) {
@@ -159,8 +159,8 @@ export class OcrProcess {
   }
 
   /**
-   * Read the next line. If it takes more than `cpuMs` of processor time, or the signal is aborted, kill the process,
-   * the only way to interrupt it.
+   * Read the next line. If it takes more than `cpuMs` of CPU time, or the signal aborts, kill the process, which is the
+   * only way to interrupt it.
    */
   #next(cpuMs: number, signal: AbortSignal): Promise<OcrLine> {
     return new Promise((resolve, reject) => {
@@ -194,7 +194,7 @@ export class OcrProcess {
   }
 }
 
-/** Splits a stream into lines for one reader at a time, which gets null after the end of the stream. */
+/** Splits a stream into lines for one reader at a time. The reader gets null at the end of the stream. */
 class LineReader {
   #parts: Buffer[] = [];
   #bytes = 0;
@@ -271,7 +271,7 @@ export const OCR_CPU_SECONDS_MAX = 300;
 
 /** Name of the smaller packaged data set: half the memory and start-up time, and better spacing of Korean. */
 const TRAINED_DATA = '4.0.0_best_int';
-/** Builds of the recogniser, the fastest first: SIMD makes a page five times faster. */
+/** Builds of the recogniser, fastest first. SIMD is five times faster. */
 const BUILDS = ['relaxedsimd-lstm', 'simd-lstm', 'lstm'];
 
 interface Installation {
@@ -279,13 +279,13 @@ interface Installation {
   readonly readable: string[];
 }
 
-/** Find the recogniser and its data where npm installed them, without loading anything from a network. */
+/** Find the recogniser and its data where npm installed them, without network access. */
 function installation({ textCharsMax, imageBytesMax }: OcrProcessLimits): Installation {
   const require = createRequire(import.meta.url);
   const here = path.dirname(fileURLToPath(import.meta.url));
   try {
     const core = path.dirname(require.resolve('tesseract.js-core/package.json'));
-    // Korean comes first. After English it is read syllable by syllable, with spaces in between.
+    // Korean comes first. After English, it would be read syllable by syllable, with spaces in between.
     const data = [
       { code: 'kor', folder: path.dirname(require.resolve('@tesseract.js-data/kor/package.json')) },
       { code: 'eng', folder: path.dirname(require.resolve('@tesseract.js-data/eng/package.json')) },

@@ -2,7 +2,7 @@ import { z } from 'zod';
 
 /** The only argument of the OCR process, in JSON. */
 export interface OcrArgument {
-  /** Builds of the recogniser, the fastest first. A build that this processor cannot run is skipped. */
+  /** Builds of the recogniser, fastest first. Builds that this CPU can't run are skipped. */
   readonly cores: readonly string[];
   /** Gzipped trained data by language code; the first language has priority. */
   readonly languages: readonly { readonly code: string; readonly path: string }[];
@@ -12,7 +12,7 @@ export interface OcrArgument {
 
 /**
  * Length of the header before each image on stdin: length of the image (uint32) and its EXIF orientation (uint8),
- * little-endian. stdin stays open between images. The process ends with it.
+ * little-endian. stdin stays open between images. The process exits when it closes.
  */
 export const IMAGE_HEAD_BYTES = 5;
 
@@ -25,7 +25,7 @@ export const DRAFTS_MAX = 5;
  */
 export const OcrLine = z.discriminatedUnion('type', [
   z.object({ type: z.literal('ready') }),
-  /** Best result so far, before a further pass: over the page turned by 180 degrees, or a longer one. */
+  /** Best result so far, before a further pass (over the page rotated by 180 degrees, or a longer one). */
   z.object({
     type: z.literal('draft'),
     text: z.string(),
@@ -37,7 +37,7 @@ export const OcrLine = z.discriminatedUnion('type', [
     /** Null if the decoder refused the file. */
     text: z.string().nullable(),
     confidence: z.number().nullable(),
-    /** Resident memory and CPU time of the process so far. It frees no memory. */
+    /** Resident memory and CPU time of the process so far. It never frees memory. */
     residentBytes: z.int(),
     cpuSeconds: z.number(),
   }),

@@ -19,9 +19,9 @@ export interface OcrOptions extends Partial<OcrProcessLimits> {
 
 const MIB = 1024 * 1024;
 const PROCESSES_MAX = 4;
-/** Resident memory above which a process gets no further image. */
+/** Resident memory above which a process gets no more images. */
 const RESIDENT_BYTES_KEPT_MAX = 400 * MIB;
-/** Attempts to read an image, because another cause than the image may have killed the process. */
+/** Maximum attempts to read an image, since something else may have killed the process. */
 const ATTEMPTS_MAX = 2;
 
 /** Transcriber that also reads pages of TIFF files. */
@@ -42,7 +42,7 @@ class OcrPool implements Ocr {
   readonly #limits: OcrProcessLimits;
   readonly #idleMs: number;
   readonly #slots: Slots;
-  /** Every process, with the timer that ends it while it is idle. */
+  /** All processes, each with the timer that ends it if idle. */
   readonly #processes = new Map<OcrProcess, NodeJS.Timeout | null>();
   readonly #closing = new AbortController();
 

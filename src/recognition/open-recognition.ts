@@ -3,7 +3,7 @@ import type { Logger } from '../platform/logger.ts';
 import { type DocumentImages, openDocumentImages } from './document-images.ts';
 import { type ImageReader, openImageReader } from './read-images.ts';
 
-/** Readers of text in images. Images of requests and of documents are read by separate processes. */
+/** Readers of text in images. Separate processes read images of requests and of documents. */
 export interface Recognition {
   readonly requests: ImageReader;
   readonly documents: DocumentImages;

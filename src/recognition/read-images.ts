@@ -9,13 +9,13 @@ import { openVision } from './vision.ts';
 
 export const NO_TEXT_PLACEHOLDER = 'an image without text';
 
-/** Bound of the text of one image in UTF-16 code units; a page has a few thousand. */
+/** Maximum text length of one image in UTF-16 code units. A page has a few thousand. */
 const TEXT_CHARS_MAX = 20_000;
 
 export interface ImageReader {
   /**
    * Read the text of each image, in their order: NFC, white space collapsed, at most 20,000 characters, empty if none
-   * was found. Several images are read at a time; the first failure aborts the others.
+   * was found. Read several images concurrently. The first failure aborts the others.
    *
    * @throws AppError `image_unreadable`, `image_too_slow`, `upstream_rejected` (400, `param` names the item),
    *   `provider_unavailable` (502), `images_overloaded` (503); the signal's reason once it is aborted
@@ -34,7 +34,7 @@ export function openImageReader(options: {
   return readerOf(vision ? openVision(vision, logger) : openOcr(logger, options.ocr));
 }
 
-/** Make a reader from a transcriber. It bounds the images that are read concurrently. */
+/** Create a reader from a transcriber. It limits the number of concurrent images. */
 export function readerOf(transcriber: Transcriber): ImageReader {
   return {
     async read(images, signal) {
@@ -51,7 +51,7 @@ export function readerOf(transcriber: Transcriber): ImageReader {
       });
       const settled = await Promise.allSettled(readings);
       signal.throwIfAborted();
-      // Errors of the images that were aborted are ignored.
+      // Ignore the errors of aborted images.
       const failed = settled.filter((reading) => reading.status === 'rejected');
       const first = failed.find(({ reason }) => reason !== giveUp.signal.reason);
       if (first !== undefined) throw first.reason;
@@ -72,13 +72,13 @@ function named(error: AppError, index: number): AppError {
   });
 }
 
-/** Normalise the text of an image. Cut it first, without splitting a character, since normalising takes time. */
+/** Normalise the text of an image. Truncate it first, without splitting a character, since normalising takes time. */
 function normalise(text: string): string {
   const collapsed = text
     .slice(0, TEXT_CHARS_MAX * 2)
     .toWellFormed()
     .normalize('NFC')
-    // Control characters separate words like white space. Zero-width characters are removed.
+    // Treat control characters as white space. Remove zero-width characters.
     .replace(/[\u200b\u2060\ufeff]/g, '')
     .replace(/[\s\p{Cc}\ufffd]+/gu, ' ')
     .trim();

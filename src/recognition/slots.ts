@@ -52,7 +52,7 @@ export class Slots {
     });
   }
 
-  /** Release a slot. The next waiter gets it directly, so that no later caller can take it first. */
+  /** Release a slot. Pass it directly to the next waiter, so that no later caller can take it first. */
   #release(): void {
     const [next] = this.#waiting;
     if (next === undefined) {

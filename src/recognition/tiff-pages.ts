@@ -1,6 +1,6 @@
 import { viewOf } from './image-header.ts';
 
-/** Page of a TIFF file, as a file of all pages whose first directory is that of this page. */
+/** Page of a TIFF file, represented by a copy of the whole file whose first directory is this page's. */
 export interface TiffPage {
   readonly format: 'tiff';
   readonly bytes: Uint8Array<ArrayBuffer>;
@@ -53,7 +53,7 @@ export function* tiffPages(bytes: Uint8Array, pagesMax: number): Generator<TiffP
   }
 }
 
-/** Copy the file with a header that makes this directory the first, which readers of one image use. */
+/** Copy the file with a header that makes this directory the first, which single-image readers use. */
 function startingAt(file: Buffer, directory: number, isLittle: boolean): Uint8Array<ArrayBuffer> {
   const copy = new Uint8Array(file);
   const view = new DataView(copy.buffer);

@@ -5,11 +5,11 @@ export interface Transcription {
   readonly text: string;
   /** Mean confidence of the letters in percent, or null without letters and for a vision model. */
   readonly confidence: number | null;
-  /** Processor time that was used; omitted by a vision model. */
+  /** CPU time used; omitted by a vision model. */
   readonly workMs?: number;
 }
 
-/** Reader of the text in an image: a vision model, or OCR on this host. */
+/** Reader of text in images: a vision model, or OCR on this host. */
 export interface Transcriber {
   /**
    * Read the text of an image.
@@ -18,6 +18,6 @@ export interface Transcriber {
    *   `provider_unavailable` (502), `images_overloaded` (503); the signal's reason once it is aborted
    */
   transcribe(image: DecodedImage, signal: AbortSignal): Promise<Transcription>;
-  /** Abort the images in progress. */
+  /** Abort pending images. */
   close(): Promise<void>;
 }

@@ -12,16 +12,16 @@ const PROMPT =
   'image in one short sentence. If there is no text, give the description only. Answer in plain text, without ' +
   'headings, formatting or comments.';
 
-/** Maximum number of tokens of an answer. A dense page of text takes some 2,000. */
+/** Maximum tokens of a response. A dense page of text takes some 2,000. */
 const ANSWER_TOKENS_MAX = 8192;
 
 export interface VisionCall {
   readonly model: string;
   readonly apiKey: Secret | null;
   readonly format: ImageFormat;
-  /** Bytes of the image, which has a single frame. */
+  /** Image data in base64, with a single frame. */
   readonly base64: string;
-  /** Omitted fields that the vendor has refused before. */
+  /** Fields to omit because the vendor has refused them before. */
   readonly refusedFields: ReadonlySet<string>;
 }
 
@@ -35,7 +35,7 @@ export interface VisionProtocol {
    */
   parse(answer: unknown): string;
   faultOf(status: number, headers: UpstreamHeaders, body: Uint8Array, apiKey: Secret | null): UpstreamFault;
-  /** Optional fields that some models of this protocol do not accept. */
+  /** Optional fields that some models of this protocol don't accept. */
   readonly optionalFields: readonly string[];
 }
 
@@ -87,7 +87,7 @@ const gemini: VisionProtocol = {
     const candidate = first(field(answer, 'candidates'));
     const parts = field(field(candidate, 'content'), 'parts');
     if (Array.isArray(parts)) return textOfParts(parts.filter((part) => field(part, 'thought') !== true));
-    // The image or the answer was blocked. Any other answer without parts is a transient fault.
+    // The image or the response was blocked. Any other response without parts is a transient fault.
     const reason = field(candidate, 'finishReason') ?? field(field(answer, 'promptFeedback'), 'blockReason');
     if (typeof reason === 'string' && reason !== 'STOP' && reason !== 'MAX_TOKENS') throw declined();
     throw badReply('bad_shape', 'the answer has no text');
@@ -98,7 +98,7 @@ const gemini: VisionProtocol = {
   ),
 };
 
-/** Protocol of `POST {base}/api/chat` with the image beside the text. */
+/** Protocol of `POST {base}/api/chat` with the image next to the text. */
 const ollama: VisionProtocol = {
   optionalFields: [],
   request({ model, apiKey, base64 }) {
@@ -126,7 +126,7 @@ export function visionProtocolOf(name: VisionSettings['protocol']): VisionProtoc
 const IMAGE_PLACEHOLDER = '\u0001image\u0001';
 const PLACEHOLDER_IN_JSON = JSON.stringify(IMAGE_PLACEHOLDER).slice(1, -1);
 
-/** Build a request body. Insert the base64 string afterwards, since it may have ten megabytes. */
+/** Build a request body. Insert the base64 string afterwards, since it may be ten megabytes long. */
 function withImage(
   path: string,
   headers: Record<string, string>,

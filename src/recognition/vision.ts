@@ -21,7 +21,7 @@ const ANSWER_BYTES_MAX = 1024 * 1024;
 const RETRIES_MAX = 2;
 const WAITING_MAX = 400;
 
-/** Open the operator's vision model, which transcribes an image (or first frame) with a short description. */
+/** Open the operator's vision model, which transcribes an image (or its first frame) and briefly describes it. */
 export function openVision(
   settings: VisionSettings,
   logger: Logger,
@@ -70,7 +70,7 @@ class Vision implements Transcriber {
   }
 
   async #send(image: DecodedImage, signal: AbortSignal): Promise<string> {
-    // Encoding ten megabytes takes milliseconds: yield, so that several images do not block the event loop.
+    // Encoding ten megabytes takes milliseconds, so yield, to keep several images from blocking the event loop.
     await setImmediate();
     const base64 = viewOf(firstFrameOf(image)).toString('base64');
     for (let retries = 0; ; ) {
@@ -90,7 +90,7 @@ class Vision implements Transcriber {
           permit.abandoned();
           throw error;
         }
-        // A vendor that limits our rate, or refuses our input or key, is available.
+        // A vendor that limits our rate, or refuses our input or key, is still available.
         if (error.kind === 'transient' && error.status !== 429) permit.failed();
         else permit.succeeded();
         if (error.kind === 'rejected') throw upstreamRejected(NAME, error);
@@ -105,7 +105,7 @@ class Vision implements Transcriber {
   async #exchange(image: DecodedImage, base64: string, signal: AbortSignal): Promise<string> {
     const { model, apiKey, timeoutMs } = this.#settings;
     const { format } = image;
-    // Copy the set for this request, because another one may add a field meanwhile.
+    // Copy the set for this request, because another request may add a field meanwhile.
     const refusedFields = new Set(this.#refusedFields);
     const request = this.#protocol.request({ model, apiKey, format, base64, refusedFields });
     const reply = await this.#http.call({

@@ -12,7 +12,7 @@ export interface CalibrationLoad {
   readonly reason: string | null;
 }
 
-/** Render the pane of calibrations. The screen shows it if there are any. */
+/** Render the pane of calibrations, which the screen shows if there are any. */
 export function calibrationPane(items: readonly CalibrationLoad[], columns: number, room: number): ReactElement {
   const table: Column<CalibrationLoad>[] = [
     { header: 'CALIBRATION', cells: columns > 90 ? 40 : 28, text: ({ model }) => model },

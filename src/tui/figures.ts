@@ -53,7 +53,7 @@ export function renderBar(done: number, total: number, cells: number): string {
 
 /**
  * Render the newest `cells` values of a series, one cell each, on a scale from 0 to the largest of them (or `top`).
- * Missing values are blanks.
+ * Missing values are spaces.
  */
 export function renderSparkline(values: readonly (number | null)[], cells: number, top?: number): string {
   const shown = values.slice(-cells);

@@ -24,7 +24,7 @@ export function jobDetails({ job, at, lines }: DetailsProps): ReactElement {
       { text: value, style },
     ]);
   });
-  // The most important rows come first, because only they remain on a low screen.
+  // Put the most important rows first, because a low screen shows only these.
   return linesOf('details', rows, lines);
 }
 

@@ -12,7 +12,7 @@ export interface JobsKeysView {
   readonly change: (part: Partial<State>) => void;
 }
 
-/** Handle one key of a watch of jobs. */
+/** Handle one key press of a jobs watch. */
 export function handleKey(key: string, view: JobsKeysView): void {
   const { props, change } = view;
   if (key === 'ctrl-c') {
@@ -135,7 +135,9 @@ function open({ props, change }: JobsKeysView, job: WatchedJob | null): void {
   props.onSelect({ openId: job?.id ?? null });
 }
 
-/** Return the next choice: left and right select the neighbours, a letter the next state that begins with it. */
+/**
+ * Return the next choice: left and right select the neighbours, a letter selects the next state that begins with it.
+ */
 function nextChoice(choice: number, key: string): number {
   const all = FILTERS.length;
   if (key === 'leftArrow') return (choice + all - 1) % all;

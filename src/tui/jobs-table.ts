@@ -22,7 +22,7 @@ export function stateStyle(status: JobStatus): TextProps {
 
 interface Column {
   readonly header: string;
-  /** Return the cells of the column by those of the line; undefined takes the rest, 0 hides the column. */
+  /** Return the column's width for a line width; undefined takes the rest, 0 hides the column. */
   readonly cells: (line: number) => number | undefined;
   readonly text: (job: WatchedJob, at: number, cells: number) => string;
   readonly style?: (job: WatchedJob) => TextProps;
@@ -129,7 +129,7 @@ function progressText({ status, progress, chunks_count }: WatchedJob, cells: num
   return all.length <= cells ? all : `${progress.done}/${Math.round(progress.total / 1000)}k`;
 }
 
-/** Compute how long a job has waited, has been in progress, or took. */
+/** Compute the time that a job has waited, has been running, or took. */
 function ageSeconds({ created_at, started_at, completed_at }: WatchedJob, atMs: number): number {
   const end = completed_at === null ? atMs : Date.parse(completed_at);
   return (end - Date.parse(started_at ?? created_at)) / 1000;

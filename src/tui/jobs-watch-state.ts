@@ -1,7 +1,7 @@
 import { JOB_STATUSES, type JobStatus } from '../jobs/schema.ts';
 import type { JobsSelection, JobsSnapshot, WatchedJob } from '../jobs/watch.ts';
 
-/** Actions of the user on a job. Each returns a message about its result, or throws an error with a message. */
+/** User actions on a job. Each returns a message about its result, or throws an error with a message. */
 export interface JobActions {
   cancel(job: WatchedJob, options: { force: boolean }): Promise<string>;
   reprocess(job: WatchedJob): Promise<string>;
@@ -15,7 +15,7 @@ export interface JobsWatchProps {
   /** True if keys can be read, because stdin is a terminal too. */
   readonly hasKeys: boolean;
   readonly actions: JobActions;
-  /** Jobs that the next snapshots should show. */
+  /** Jobs to show in the next snapshots. */
   readonly selection: JobsSelection;
   readonly onSelect: (change: Partial<JobsSelection>) => void;
   readonly onRefresh: () => void;
@@ -34,7 +34,7 @@ export interface Notice {
   readonly isError: boolean;
 }
 
-/** State of a watch between two keys. */
+/** State of a watch between key presses. */
 export interface State {
   readonly mode: Mode;
   readonly notice: Notice | null;
@@ -45,7 +45,7 @@ export interface State {
 /** States that the list may be limited to; null for all unfinished jobs. */
 export const FILTERS: readonly (JobStatus | null)[] = [null, ...JOB_STATUSES];
 
-/** Find the newest copy of a job: that of the snapshot if it is there. */
+/** Find the newest copy of a job: the snapshot's, if it is there. */
 export function findNewest({ jobs, open, finished }: JobsSnapshot, job: WatchedJob): WatchedJob {
   return [...jobs, ...finished, ...(open === null ? [] : [open])].find(({ id }) => id === job.id) ?? job;
 }

@@ -20,7 +20,7 @@ import { Coloured, line, lines as linesOf, textLine } from './line.ts';
 
 /** Lines around the table: two of counts, one of headers, one for messages, one of keys. */
 const FRAME_LINES = 5;
-/** Largest share of the other lines for the table, in tenths, so that finished jobs remain visible above it. */
+/** Maximum share of the other lines for the table, in tenths, so that finished jobs remain visible above it. */
 const TABLE_SHARE = 7;
 
 /** Render a live table of jobs with keys to act on them. Finished jobs scroll up as permanent lines. */
@@ -28,7 +28,7 @@ export function JobsWatch(props: JobsWatchProps): ReactElement {
   const { snapshot, isColoured, selection } = props;
   const { columns, rows } = useWindowSize();
   const lines = Math.max(1, Math.floor(((rows - FRAME_LINES) * TABLE_SHARE) / 10));
-  // Several keys may arrive together, and each must see the effect of the previous one, so the state is not React's.
+  // Several keys may arrive together, and each must see the effect of the previous one, so don't use React state.
   const state = useRef<State>({ mode: { name: 'table' }, notice: null, cursor: { id: null, index: 0 } });
   const [, redraw] = useReducer((count: number) => count + 1, 0);
   const change = (part: Partial<State>) => {
@@ -119,7 +119,7 @@ function messageOf(mode: Mode, notice: Notice | null, snapshot: JobsSnapshot, se
   if (mode.name === 'confirm') {
     // The job may have changed since the key was pressed.
     const { status, file_name } = findNewest(snapshot, mode.job);
-    // A long name is cut, so it comes last.
+    // A long name may be cut, so put it last.
     if (isTerminal(status)) return `the job is ${status} already  ${file_name}`;
     const hint = status === 'queued' ? '' : ` It is ${status}: only F cancels it.`;
     return `cancel this job?${hint}  ${file_name}`;
@@ -130,7 +130,7 @@ function messageOf(mode: Mode, notice: Notice | null, snapshot: JobsSnapshot, se
   return live > jobs.length ? `the first ${formatCount(jobs.length)} of ${formatCount(live)} jobs` : '';
 }
 
-/** List the keys that have an effect now. Only actions that the job allows are offered. */
+/** List the keys that currently have an effect. Offer only actions that the job allows. */
 function keysOf(mode: Mode, job: WatchedJob | null, snapshot: JobsSnapshot): string {
   const act = job === null ? '' : isTerminal(job.status) ? 'r reprocess  ' : 'c cancel  ';
   switch (mode.name) {

@@ -5,7 +5,7 @@ const NAMED = [
   ...(['home', 'end', 'return', 'escape', 'backspace', 'tab'] as const),
 ] satisfies (keyof Key)[];
 
-/** Names of control characters, for keys that arrive together with others as one text. */
+/** Names of control characters, for keys that arrive together with others in one string. */
 const CONTROLS: Readonly<Record<string, string>> = {
   '\r': 'return',
   '\n': 'return',
@@ -17,8 +17,7 @@ const CONTROLS: Readonly<Record<string, string>> = {
 
 /**
  * Call `onKey` for each key press, with the letter itself, `ctrl-c`, or ink's name of the key (`upArrow`, `return`).
- * Letters that arrive together, from a fast typist or over a slow line, are passed one after the other. Other keys with
- * Ctrl or Alt are ignored.
+ * Pass letters that arrive together (fast typing, slow connection) one at a time. Ignore other keys with Ctrl or Alt.
  */
 export function useKeyPresses(onKey: (key: string) => void, isActive: boolean): void {
   useInput((input, key) => keyPressesOf(input, key).forEach(onKey), { isActive });
@@ -26,7 +25,7 @@ export function useKeyPresses(onKey: (key: string) => void, isActive: boolean): 
 
 function keyPressesOf(input: string, key: Key): string[] {
   if (key.ctrl) return input === 'c' ? ['ctrl-c'] : [];
-  // Ink reports Escape as a key with Alt too, so names are checked first.
+  // Ink also reports Escape as a key with Alt, so check names first.
   const name = NAMED.find((name) => key[name] === true);
   if (name !== undefined) return [name];
   return key.meta ? [] : [...input].map((letter) => CONTROLS[letter] ?? letter);

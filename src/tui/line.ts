@@ -5,7 +5,9 @@ import { oneLine } from '../platform/printable.ts';
 /** Context that is true if a view may use colours and other styles (NO_COLOR). */
 export const Coloured = createContext(true);
 
-/** Text segment of a line. It is never wrapped, and cut by terminal cells. A Korean or Chinese letter takes two. */
+/**
+ * Text segment of a line. It is truncated instead of wrapped, by terminal cells. A Korean or Chinese letter takes two.
+ */
 export interface TextSegment {
   readonly text: string;
   /** Number of cells; undefined takes the rest of the line. */
@@ -14,7 +16,7 @@ export interface TextSegment {
   readonly isRight?: boolean | undefined;
 }
 
-/** Render segments on one line, with `gap` blanks between them. */
+/** Render segments on one line, with `gap` spaces between them. */
 export function line(key: string, segments: readonly TextSegment[], gap = 1): ReactElement {
   const boxes = segments.map((segment, index) => createElement(Segment, { key: `${index}`, ...segment }));
   return createElement(Box, { key, height: 1, gap, width: '100%' }, ...boxes);

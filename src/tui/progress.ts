@@ -8,7 +8,7 @@ export interface ProgressState {
   readonly done: number;
   readonly total: number;
   readonly failed: number;
-  /** Name of the item that was finished last. */
+  /** Name of the last finished item. */
   readonly last: string;
   readonly isColoured: boolean;
 }
@@ -32,13 +32,13 @@ export function Progress({ label, done, total, failed, last, isColoured }: Progr
   );
 }
 
-/** Draw progress on a terminal, in place. `close` leaves the last state on the screen. */
+/** Draw progress in place on a terminal. `close` leaves the last state on the screen. */
 export function openProgressView(stream: NodeJS.WriteStream): { update(state: ProgressState): void; close(): void } {
   let view: ReturnType<typeof render> | null = null;
   return {
     update(state) {
       const element = createElement(Progress, state);
-      // Ctrl-C stays a signal, so that the command itself decides how it ends.
+      // Keep Ctrl-C a signal, so that the command itself decides how to end.
       if (view === null) view = render(element, { stdout: stream, exitOnCtrlC: false, patchConsole: false });
       else view.rerender(element);
     },

@@ -1,10 +1,10 @@
 import { render } from 'ink';
 import { createElement, Fragment, type ReactElement } from 'react';
 
-/** View on a terminal that is drawn repeatedly. */
+/** Repeatedly drawn view on a terminal. */
 export interface Screen {
   show(element: ReactElement): void;
-  /** Rejects when a view cannot be drawn; resolves once the screen is closed. */
+  /** Promise that resolves once the screen is closed, and rejects if a view can't be drawn. */
   readonly closed: Promise<void>;
   /** Remove the view and restore the terminal: its cursor, its mode and its main screen. */
   close(): Promise<void>;
@@ -13,7 +13,7 @@ export interface Screen {
 export interface ScreenOptions {
   readonly stdout: NodeJS.WriteStream;
   readonly stdin: NodeJS.ReadStream;
-  /** Draw on the terminal's alternate screen, so that nothing of the view remains and the main screen is kept. */
+  /** True to draw on the terminal's alternate screen, so that the main screen is preserved. */
   readonly isAlternate: boolean;
 }
 
@@ -37,8 +37,8 @@ export function openScreen(first: ReactElement, { stdout, stdin, isAlternate }: 
     shown = element;
     view.rerender(element);
   };
-  // The alternate screen starts at the position of the cursor, and a terminal that becomes smaller wraps the lines on
-  // it. Ink draws relative to the cursor and would leave remains of such lines.
+  // The alternate screen starts at the cursor position, and a shrinking terminal wraps its lines. Ink draws relative to
+  // the cursor and would leave remnants of such lines.
   const redraw = () => {
     view.clear();
     stdout.write(HOME_AND_ERASE);

@@ -3,7 +3,7 @@ export const BREAKER_STATES = ['closed', 'half-open', 'open'] as const;
 /** Load of one server over the last seconds, from its own metrics. A figure is null if nothing was measured. */
 export interface ServerLoad {
   readonly url: string | null;
-  /** Reason why the server cannot be read; null if it can. */
+  /** Reason why the server can't be read; null if it can. */
   readonly trouble: string | null;
   readonly requests: {
     readonly per_second: number;
@@ -16,7 +16,7 @@ export interface ServerLoad {
   };
   readonly texts_per_second: number;
   readonly cache: {
-    /** Share of the texts that needed no call to a provider. */
+    /** Share of texts that needed no provider call. */
     readonly hit_rate: number | null;
     readonly texts_per_second: number;
     readonly bytes: number;
@@ -41,7 +41,7 @@ export interface ChannelLoad {
   readonly p95_ms: number | null;
 }
 
-/** Calls to one provider. Every attempt is counted. */
+/** Calls to one provider. Every attempt counts. */
 export interface UpstreamLoad {
   readonly provider: string;
   readonly calls_per_second: number;

@@ -13,7 +13,7 @@ import {
 import { line, lines as linesOf, type TextSegment, textLine } from './line.ts';
 import type { ChannelLoad, ServerLoad, UpstreamLoad } from './server-load.ts';
 
-/** Time without a heartbeat after which a worker is most likely gone. It sends several during a lease. */
+/** Time without a heartbeat after which a worker is probably gone. Workers send several during a lease. */
 const SILENT_SECONDS_MAX = 60;
 
 export interface Column<Item> {
@@ -25,7 +25,7 @@ export interface Column<Item> {
   readonly isNumber?: boolean;
 }
 
-/** Render items as lines under a header, as many as fit. The last line gives the number of omitted items. */
+/** Render items as lines under a header, as many as fit. The last line shows the number of omitted items. */
 export function pane<Item>(
   name: string,
   items: readonly Item[],
@@ -124,7 +124,7 @@ export function upstreamPane(server: ServerLoad, columns: number, room: number):
   return pane('upstreams', server.upstreams, table, room, server.trouble ?? 'no calls to providers yet');
 }
 
-/** Render the pane of messaging channels. The screen shows it if there are any. */
+/** Render the pane of messaging channels, which the screen shows if there are any. */
 export function channelPane({ channels }: ServerLoad, columns: number, room: number): ReactElement {
   const isRed = (value: number | null): TextProps => ((value ?? 0) > 0 ? { color: 'red' } : {});
   const table: Column<ChannelLoad>[] = [
@@ -159,8 +159,8 @@ function breakerStyle({ breaker }: UpstreamLoad): TextProps {
 }
 
 /**
- * Allot lines to panes. Each gets the lines that it wants if they fit, otherwise an equal share, enlarged by lines that
- * other panes do not need. Each gets at least 1.
+ * Allot lines to panes. Each gets the lines that it wants if they fit, otherwise an equal share plus lines that other
+ * panes don't need. Each gets at least 1.
  */
 export function allotLines(wanted: readonly number[], room: number): number[] {
   const given = wanted.map(() => 1);

@@ -11,7 +11,7 @@ import { allotLines, channelPane, queuePane, upstreamPane, workerPane } from './
 /** State of an installation at one moment: queues and workers from the database, one server from its metrics. */
 export interface TopSnapshot extends QueueLoad {
   readonly object: 'top_snapshot';
-  /** Message if the database did not answer. Queues and workers are then those of the last reading. */
+  /** Message if the database didn't answer. Queues and workers are then from the last reading. */
   readonly trouble: string | null;
   /** Models whose calibration is in progress or failed. */
   readonly calibrations: readonly CalibrationLoad[];
@@ -25,13 +25,13 @@ export interface TopProps {
   readonly onLeave: (how: 'quit' | 'interrupt') => void;
 }
 
-/** Width from which there is room for two columns. */
+/** Minimum width for two columns. */
 const WIDE_COLUMNS = 150;
 const GAP_COLUMNS = 2;
 const LABEL_CELLS = 10;
 const FIGURES_CELLS = 46;
 const SPARK_CELLS_MAX = 60;
-/** Number of lines of header, footer, and the three lines of figures with a blank one below. */
+/** Number of lines of header, footer, and the three lines of figures with an empty one below. */
 const FIXED_LINES = 6;
 /** Number of lines of a pane's title and the blank line above it. */
 const PANE_LINES = 2;
@@ -44,7 +44,7 @@ export function Top({ snapshot, isColoured, hasKeys, onLeave }: TopProps): React
     if (key === 'q') onLeave('quit');
   }, hasKeys);
   const { server, trouble } = snapshot;
-  // The last line of the terminal stays free, so that nothing scrolls.
+  // Keep the terminal's last line free, so that nothing scrolls.
   const room = rows - 1 - FIXED_LINES;
   const title = [
     { text: 'service top', cells: 12, style: { bold: true } },
@@ -75,7 +75,7 @@ function figureLines({ throughput, server }: TopSnapshot, columns: number): Reac
   const figure = (label: string, text: string, spark: string) => {
     const name = { text: label, cells: LABEL_CELLS, style: { bold: true } };
     if (spark === '') return line(label, [name, { text }]);
-    // A wider terminal keeps the figures and their history together.
+    // Keep the figures and their history together on a wider terminal.
     return line(label, [name, { text, cells: FIGURES_CELLS }, { text: spark, style: { color: 'cyan' } }]);
   };
   const failed = throughput.failed_per_second > 0 ? `, failed ${formatPerSecond(throughput.failed_per_second)}` : '';

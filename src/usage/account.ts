@@ -5,10 +5,10 @@ import type { Axis } from './schema.ts';
 export interface Account {
   readonly orgId: string;
   readonly plan?: Plan;
-  /** Key or user who sent the request, for the usage by key. Absent for work of the service. */
+  /** Key or user that sent the request, for usage by key. Absent for internal work. */
   readonly actor?: string;
   readonly grant?: Pick<NonNullable<Caller['grant']>, 'givenBy'>;
-  /** Limits of the key who sent the request, or whose holder gave access to the client who did. */
+  /** Limits of the key that sent the request, or whose holder authorised the client that sent it. */
   readonly limits?: Caller['limits'];
 }
 
@@ -16,11 +16,11 @@ export interface Account {
 export interface Charge {
   readonly account: Account;
   readonly axis: Axis;
-  /** True if the service itself makes the call (search, ingest), not a client. */
+  /** True if the call is internal (search, ingest) instead of a client's. */
   readonly internal?: boolean;
 }
 
-/** Return the id of the API key whose quotas requests of an account count against; null for none. */
+/** Return the id of the API key whose quotas an account's requests count against; null for none. */
 export function keyIdOf({ actor, grant }: Pick<Account, 'actor' | 'grant'>): string | null {
   const holder = grant?.givenBy ?? actor;
   return holder?.startsWith('key:') ? holder.slice('key:'.length) : null;

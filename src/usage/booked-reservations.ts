@@ -15,9 +15,9 @@ import {
 } from './store.ts';
 
 /**
- * Reserve `amount` texts (images on `embed_image`), under the id of the work, for work that outlives its request and
- * that any process may end. Run this in the transaction that creates the work. Without a limit on the axis no units are
- * reserved, but the usage still counts once when the work ends.
+ * Reserve `amount` texts (images on `embed_image`) for work that outlives its request and that any process may end. The
+ * work's id identifies the reservation. Run this in the transaction that creates the work. Without a limit on the axis,
+ * no units are reserved, but the usage still counts once when the work ends.
  *
  * @throws AppError `quota_exceeded` (402), `axis_not_in_plan` (403)
  */
@@ -37,7 +37,7 @@ export async function bookReservation(
   const { day, month } = bookingDay(nowMs);
   const ofPlan = quotaOf(plans, plan, axis);
   if (ofPlan === 0) throw axisNotInPlan(plan, axis);
-  /** Reserve the units of one counter, and return how many. */
+  /** Reserve the units of one counter. Return their number. */
   const reserve = async (keyId: string | null, limit: number | null): Promise<number> => {
     if (limit === null) return 0;
     const counter = { orgId, keyId, axis, month };

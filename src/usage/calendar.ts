@@ -3,7 +3,7 @@ import { invalidRequest } from '../platform/errors.ts';
 
 const DAY_MS = 86_400_000;
 const PERIOD_DAYS_MAX = 366;
-/** Years (UTC) of a period. PostgreSQL cannot read the text of dates without a four-digit year. */
+/** Valid years (UTC) of a period. PostgreSQL can't parse dates without a four-digit year. */
 const YEAR_MIN = 1970;
 const YEAR_MAX = 9998;
 
@@ -44,11 +44,11 @@ const Moment = z.union([z.iso.date(), z.iso.datetime({ offset: true })]);
 
 /**
  * Widen a period to whole UTC days, from `startMs` to before `endMs`. `from` (inclusive) and `to` (exclusive) are dates
- * (their midnight) or instants in ISO 8601. By default `from` is the start of the last month of the period, and `to`
- * the end of this calendar month.
+ * (their midnight) or instants in ISO 8601. By default, `from` is the start of the period's last month, and `to` the
+ * end of this calendar month.
  *
- * @throws AppError `invalid_request` (400), which names `from` or `to`: not a date, in a year outside 1970 to 9998, not
- *   in order, or more than 366 days
+ * @throws AppError `invalid_request` (400), which names `from` or `to`: not a date, a year outside 1970 to 9998, out of
+ *   order, or more than 366 days
  */
 export function toPeriod(
   range: { from?: string | undefined; to?: string | undefined },

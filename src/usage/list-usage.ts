@@ -9,12 +9,12 @@ import { Axis } from './schema.ts';
 export const USAGE_GROUPS = ['day', 'axis', 'model', 'internal'] as const;
 export type UsageGroup = (typeof USAGE_GROUPS)[number];
 
-/** Maximum number of rows in one answer: a year of thirty models. */
+/** Maximum number of rows in a response: a year of thirty models. */
 const ROWS_MAX = 10_000;
 
 const amount = z.int().min(0);
 
-/** Response of `GET /v1/usage`: sums of the successful requests of the organization. */
+/** Response of `GET /v1/usage`: sums over the organization's successful requests. */
 export const UsageList = z
   .object({
     object: z.literal('list'),
@@ -39,7 +39,7 @@ export const UsageList = z
 export type UsageList = z.output<typeof UsageList>;
 
 /**
- * Sum the usage of an organization over a period (of whole UTC days; by default this month) by some fields, in the
+ * Sum an organization's usage over a period (whole UTC days; by default this month), grouped by some fields, in the
  * order of `USAGE_GROUPS`.
  *
  * @throws AppError `invalid_request` (400) for an invalid period
@@ -83,12 +83,12 @@ export const UsageByKey = z
   .meta({ id: 'UsageByKey' });
 export type UsageByKey = z.output<typeof UsageByKey>;
 
-/** Rows of one answer of `listUsageByKey`. */
+/** Maximum number of rows in a response of `listUsageByKey`. */
 const ACTORS_MAX = 1_000;
 
 /**
  * Sum the usage of an organization over a period by key and user. Callers who manage keys get everyone's usage, others
- * only their own. Usage by the service itself, for documents, belongs to nobody.
+ * only their own. Internal usage, for documents, isn't attributed to anybody.
  *
  * @throws AppError `invalid_request` (400) for an invalid period
  */

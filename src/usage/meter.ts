@@ -17,29 +17,28 @@ export type { UsedModel } from './ledger.ts';
 /** Reserved units of one request. Only the first call of `settle` or `release` has an effect. */
 export interface Reservation {
   /**
-   * Book a successful request, with one entry per model used. The next flush releases units reserved beyond their sum.
-   * Numbers are integers >= 0. The request counts once per axis and day, on the first model.
+   * Book a successful request, with one entry per model used. The next flush releases surplus reserved units. Numbers
+   * are integers >= 0. The request counts once per axis and day, on the first model.
    *
    * @throws TypeError for other numbers
    */
   settle(used: readonly UsedModel[]): void;
   /**
    * Release all units of a failed request without counting it. Resolves when the units can be reserved again, or after
-   * at most a second if the database does not answer, which then gets the release later. Never rejects.
+   * at most a second if the database doesn't answer. The release is then written later. Never rejects.
    */
   release(): Promise<void>;
 }
 
 export interface Meter {
   /**
-   * Reserve `amount` texts (images on `embed_image`, answers on `answers`) of the month of the organization and of the
-   * key, all or nothing.
-   * Without a limit on the axis this is synchronous and does not use the database. The usage still counts from the next
-   * flush on, so that a later limit includes it.
+   * Reserve `amount` texts (images on `embed_image`, answers on `answers`) of this month's quotas of the organization
+   * and the key, all or nothing. Without a limit on the axis, this is synchronous and doesn't use the database. The
+   * usage still counts from the next flush on, so that a later limit includes it.
    *
-   * With a limit the units count in PostgreSQL from now on, for all processes. A process that is killed before `settle`
-   * or `release` leaves them counted until the month ends: a limit is never exceeded, but a crash may cost the units of
-   * pending requests. The same applies if the connection is lost during the reservation.
+   * With a limit, the units count in PostgreSQL immediately, for all processes. If a process is killed before `settle`
+   * or `release`, they stay counted until the month ends. Thus a limit is never exceeded, but a crash may waste the
+   * units of pending requests. The same applies if the connection is lost during the reservation.
    *
    * @throws AppError `quota_exceeded` (402), `axis_not_in_plan` (403), `postgres_unavailable` (503),
    *   `organization_not_found` (404) if it looks up the plan; TypeError for an amount that is not an integer >= 0
@@ -51,16 +50,16 @@ export interface Meter {
     options?: { internal?: boolean },
   ): Reservation | Promise<Reservation>;
   /**
-   * Write the usage settled and the units released in this process so far.
+   * Write the usage that this process has settled and the units that it has released.
    *
    * @throws errors of the database; the usage is kept
    */
   flush(): Promise<void>;
-  /** Service that flushes at least every second while the database is up. `stop` flushes the remaining usage. */
+  /** Service that flushes at least every second while the database is up. `stop` flushes the rest. */
   readonly service: Service;
 }
 
-/** Interval of flushes: half of the promised second, so that a pause and a slow write still fit in. */
+/** Flush interval: half of the promised second, to leave room for a pause and a slow write. */
 const FLUSH_EVERY_MS = 500;
 /** Maximum number of sums by organization, day, axis and model. They take some 60 MB. */
 const KEYS_MAX = 200_000;
@@ -127,14 +126,14 @@ export function openMeter(settings: {
   };
 }
 
-/** Units a month of the plan of an organization, and of a key; null for no limit. */
+/** Monthly units of an organization's plan and of a key; null for no limit. */
 interface Limits {
   readonly plan: Plan | null;
   readonly ofPlan: number | null;
   readonly ofKey: number | null;
 }
 
-/** Units that are already in the month's counters of an organization and of its key. */
+/** Units already in the month's counters of an organization and its key. */
 interface Reserved {
   readonly units: number;
   readonly keyUnits: number;
@@ -170,7 +169,7 @@ class MeteredReservation implements Reservation {
     this.#count(units);
   }
 
-  /** Correct the counters from the units reserved to those used. */
+  /** Adjust the counters from the units reserved to those used. */
   #count(used: number): void {
     const { keyId } = this.#booking;
     this.#ledger.count(this.#booking, used - this.#reserved.units);
@@ -182,7 +181,7 @@ class MeteredReservation implements Reservation {
     this.#isOver = true;
     if (this.#reserved.units === 0 && this.#reserved.keyUnits === 0) return;
     this.#count(0);
-    const flushed = this.#ledger.flush().catch(() => undefined); // the ledger logs the error and tries again
+    const flushed = this.#ledger.flush().catch(() => undefined); // the ledger logs the error and retries
     const timeout = new AbortController();
     await Promise.race([flushed, delay(RELEASE_MS, undefined, { signal: timeout.signal }).catch(() => undefined)]);
     timeout.abort();

@@ -17,8 +17,8 @@ import { summarizeUsage } from './summarize-usage.ts';
 const PARTITIONS_EVERY_MS = 3_600_000;
 
 /**
- * Metering, quotas and request rates of organizations. Reports include the pending usage of this process. That of other
- * processes may be missing for up to a second.
+ * Metering, quotas and request rates of organizations. Reports include this process's pending usage. Other processes'
+ * usage may be missing for up to a second.
  */
 export interface Usage {
   readonly meter: Meter;
@@ -29,7 +29,7 @@ export interface Usage {
     period: { from?: string | undefined; to?: string | undefined },
     signal?: AbortSignal,
   ): Promise<UsageSummary>;
-  /** Sum the usage of an organization in a period, by default this month, by some fields. */
+  /** Sum an organization's usage in a period, by default this month, grouped by some fields. */
   list(
     orgId: string,
     request: { from?: string | undefined; to?: string | undefined; by: readonly UsageGroup[] },

@@ -1,16 +1,16 @@
 import type { Sql } from '../platform/postgres.ts';
 import { toDate } from './calendar.ts';
 
-/** Tables of usage by day, which have a partition for each month (migration 65). */
+/** Tables of usage by day. They have one partition per month (migration 65). */
 const TABLES = ['usage_ledger', 'usage_by_actor'] as const;
-/** Months after the present one whose partitions are made ahead. */
+/** Number of months for which to create partitions in advance. */
 const MONTHS_AHEAD = 2;
-/** Time that a change of partitions waits for its locks, which stop the writers of usage. It is tried again later. */
+/** Time that a change of partitions waits for its locks, which block writers of usage. It is retried later. */
 const LOCK_TIMEOUT = '500ms';
 
 /**
- * Make the partitions of this month and the next ones, and of months that have rows without a partition. Rows always
- * find a place: those of a month without a partition are in a partition for the rest.
+ * Create the partitions of this month, the next ones, and months that have rows without a partition. Such rows are in
+ * the default partition.
  */
 async function makePartitions(sql: Sql, nowMs: number): Promise<void> {
   const now = new Date(nowMs);
@@ -26,9 +26,7 @@ async function makePartitions(sql: Sql, nowMs: number): Promise<void> {
   }
 }
 
-/**
- * Make the partitions that are missing, and drop those of usage that is older than `ageMs`; null: keep all of them.
- */
+/** Create missing partitions, and drop those with usage older than `ageMs` (null keeps all). */
 export async function keepPartitions(sql: Sql, ageMs: number | null, nowMs: number): Promise<void> {
   await makePartitions(sql, nowMs);
   if (ageMs !== null) await dropPartitionsBefore(sql, toDate(nowMs - ageMs));

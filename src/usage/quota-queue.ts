@@ -15,9 +15,9 @@ const WAITERS_MAX = 10_000;
 const GRANTED: Grant = { granted: true };
 
 /**
- * Queue of reservations of units of monthly counters. A counter is one row, whose changes PostgreSQL serialises. So a
+ * Queue of reservations of monthly units. A counter is one row, so PostgreSQL serialises its changes. Therefore a
  * process runs one statement per counter at a time, and the next statement reserves for all requests that arrived
- * meanwhile. A busy organization thus uses one connection of the pool, not all of them.
+ * meanwhile. A busy organization thus uses one connection of the pool, not all.
  */
 export class QuotaQueue {
   readonly #sql: Sql;
@@ -29,9 +29,8 @@ export class QuotaQueue {
   }
 
   /**
-   * Reserve all of `amount` or nothing. Requests are served in order. One that exceeds the limit does not block others.
-   *
-   * @throws AppError `overloaded` (503), and errors of `sql`, after which the units may or may not count as used
+   * Reserve all of `amount` or nothing. Requests are served in order. One that exceeds the limit doesn't block others.
+   * @throws AppError `overloaded` (503), and errors of `sql`, after which it is unknown if the units count as used
    */
   reserve(counter: CounterKey, limit: number, amount: number): Promise<Grant> {
     const { orgId, keyId, month, axis } = counter;

@@ -8,7 +8,7 @@ import type { Axis } from './schema.ts';
 
 export type PlanSettings = Config['plans'];
 
-/** Return the plan's texts (images on `embed_image`) per calendar month, or null for no limit. */
+/** Return the plan's monthly quota of texts (images on `embed_image`); null for no limit. */
 export function quotaOf(plans: PlanSettings, plan: Plan, axis: Axis): number | null {
   return plans[plan]?.quotas[axis] ?? null;
 }
@@ -24,7 +24,7 @@ export function axisNotInPlan(plan: Plan, axis: Axis): AppError {
 
 export function quotaExceeded(facts: {
   plan: Plan | null;
-  /** API key that has the quota; absent if the plan has it. */
+  /** API key that has the quota; absent for the plan's quota. */
   keyId?: string | null;
   axis: Axis;
   limit: number;
@@ -48,7 +48,7 @@ export function quotaExceeded(facts: {
 const PLANS_MAX = 10_000;
 const PLAN_CACHE_MS = 1_000;
 
-/** Open a look-up of an organization's plan. It caches a result for a second from the start of the look-up. */
+/** Open a look-up of organizations' plans that caches each result for a second from the start of the look-up. */
 export function openPlanLookUp(sql: Sql): (orgId: string) => Promise<Plan> {
   const plans = new LRUCache<string, Promise<Plan>>({ max: PLANS_MAX, ttl: PLAN_CACHE_MS, ttlResolution: 0 });
   return (orgId) => {

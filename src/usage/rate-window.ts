@@ -2,20 +2,20 @@ import { LRUCache } from 'lru-cache';
 
 export const WINDOW_MS = 60_000;
 
-/** Numbers of requests of one organization and axis in this one-minute window and in the previous one. */
+/** Request counts of one organization and axis in the current one-minute window and the previous one. */
 export interface WindowCounts {
   readonly previous: number;
   readonly current: number;
-  /** Time since the start of this window, 0 to 59,999. */
+  /** Time since the start of the current window, 0 to 59,999. */
   readonly elapsedMs: number;
 }
 
-/** Counts of a window after a request, which counts only if it was allowed. */
+/** Counts of a window after a request. Only an allowed request counts. */
 export interface WindowAnswer extends WindowCounts {
   readonly allowed: boolean;
 }
 
-/** Storage of the counts: in this process, or in Redis for all processes. */
+/** Store of the counts: in this process, or in Redis for all processes. */
 export interface RateWindow {
   take(key: string, limit: number): WindowAnswer | Promise<WindowAnswer>;
 }
@@ -47,7 +47,7 @@ export function toRateState(answer: WindowAnswer, limit: number): RateState {
   return { limit, remaining, resetSeconds: Math.max(1, Math.ceil(waitMs / 1000)), allowed: answer.allowed };
 }
 
-/** Compute the time until the next request is allowed if no other arrives before. */
+/** Compute the time until the next request is allowed, assuming no other arrives before. */
 function nextAllowedInMs({ previous, current, elapsedMs }: WindowCounts, limit: number): number {
   /** Compute the offset at which one more request fits, after `count` in the previous window and `others` here. */
   const allowedAtMs = (count: number, others: number) =>
@@ -63,7 +63,7 @@ export function openMemoryRateWindow(options: { now?: () => number; keysMax?: nu
   take(key: string, limit: number): WindowAnswer;
 } {
   const { now = Date.now, keysMax = KEYS_MAX } = options;
-  // Bound by `maxSize` with size 1 per key, because `max` would allocate the memory for all keys at once, 2.8 MB.
+  // Bound by `maxSize` with size 1 per key, because `max` would allocate memory for all keys at once, 2.8 MB.
   const windows = new LRUCache<string, { number: number; previous: number; current: number }>({ maxSize: keysMax });
 
   return {

@@ -15,9 +15,8 @@ type RatedAccount = Account & Required<Pick<Account, 'plan'>>;
 
 export interface RateLimiter {
   /**
-   * Count one request of the organization, and of its key, on the axis if it is allowed. Return the tighter of the two
-   * rates, or null if neither the plan nor the key has a limit there. This is synchronous without Redis, and never
-   * rejects.
+   * Count a request of the organization and its key on the axis, if it is allowed. Return the tighter of the two rates,
+   * or null if neither the plan nor the key limits the axis. This is synchronous without Redis, and never rejects.
    */
   take(account: RatedAccount, axis: RateAxis): RateState | null | Promise<RateState>;
 }
@@ -45,10 +44,10 @@ export function rateLimited(axis: RateAxis, { limit, resetSeconds }: RateState):
 
 /** Maximum time to wait for Redis. */
 const REDIS_MS = 50;
-/** Pause after Redis failed to answer. */
+/** Pause after Redis failed to respond. */
 const REDIS_PAUSE_MS = 1000;
 
-/** Counts of requests: small rates by their times, large ones by a sliding window. */
+/** Request counts: exact times for small rates, a sliding window for large ones. */
 interface Counts {
   readonly log: RequestLog;
   readonly window: RateWindow;
@@ -65,7 +64,7 @@ function map<T, U>(value: T | Promise<T>, change: (value: T) => U | Promise<U>):
 
 /**
  * Open the limiter of request rates by plan, over a sliding minute. With Redis all processes share the counts. While
- * Redis is unreachable, each process counts for itself, from zero, so that at worst each allows the limit once more.
+ * Redis is unreachable, each process counts by itself from zero, so that at worst each allows the full limit once more.
  */
 export function openRateLimiter(settings: {
   plans: PlanSettings;
@@ -118,7 +117,7 @@ export function openRateLimiter(settings: {
       const takeOfPlan = () => (ofPlan === undefined ? null : takeOne(`${orgId}:${axis}`, ofPlan));
       const ofKey = limits?.requests_per_minute?.[axis];
       if (ofKey === undefined) return takeOfPlan();
-      // A request that the key may not send does not count for the organization.
+      // A request beyond the key's limit doesn't count against the organization.
       return map(takeOne(`${orgId}:${keyIdOf(account)}:${axis}`, ofKey), (own) =>
         own.allowed ? tighterOf(own, takeOfPlan()) : own,
       );
@@ -131,7 +130,7 @@ function tighterOf(own: RateState, other: RateState | null | Promise<RateState>)
   return map(other, (all) => (all.allowed && own.remaining <= all.remaining ? own : all));
 }
 
-/** Wait for the answer for `REDIS_MS`. An answer that has arrived but was not yet read is in time. */
+/** Wait for the answer for `REDIS_MS`. Accept an answer that has arrived in time but wasn't read yet. */
 function withTimeout(answer: RateState | Promise<RateState>): Promise<RateState> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => {

@@ -2,8 +2,8 @@ import type { RedisConnection } from '../platform/redis.ts';
 import { type RateWindow, WINDOW_MS } from './rate-window.ts';
 
 /**
- * Script of the sliding window counter: one atomic step on the clock of Redis, so that the clocks of the processes do
- * not matter. The sum is that of `inLastMinute`. It returns {allowed, previous, current, elapsed ms}.
+ * Script of the sliding window counter: one atomic step on Redis's clock, so that the processes' clocks don't matter.
+ * It computes the sum of `inLastMinute`. It returns {allowed, previous, current, elapsed ms}.
  */
 const TAKE = `
 local limit = tonumber(ARGV[1])
@@ -32,7 +32,7 @@ return {1, previous, current, elapsed}
 
 const PREFIX = 'service:rate:';
 
-/** Client with the script as a method. ioredis sends the script only if Redis does not know its hash. */
+/** Client with the script as a method. ioredis sends the script only if Redis doesn't know its hash. */
 type WithScript = RedisConnection['client'] & {
   serviceTakeRate(key: string, limit: number, windowMs: number): Promise<[number, number, number, number]>;
 };

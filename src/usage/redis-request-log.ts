@@ -3,8 +3,8 @@ import { WINDOW_MS } from './rate-window.ts';
 import type { RequestLog } from './request-log.ts';
 
 /**
- * Script of the log: one atomic step on the clock of Redis, so that the clocks of the processes do not matter. It
- * returns {allowed, count, ms until one more request is allowed}.
+ * Script of the log: one atomic step on Redis's clock, so that the processes' clocks don't matter. It returns {allowed,
+ * count, ms until one more request is allowed}.
  */
 const TAKE = `
 local limit = tonumber(ARGV[1])
@@ -29,7 +29,7 @@ return {allowed, count, (oldest and tonumber(oldest) or now - size) + size - now
 
 const PREFIX = 'service:rate-log:';
 
-/** Client with the script as a method. ioredis sends the script only if Redis does not know its hash. */
+/** Client with the script as a method. ioredis sends the script only if Redis doesn't know its hash. */
 type WithScript = RedisConnection['client'] & {
   serviceTakeLoggedRate(key: string, limit: number, windowMs: number): Promise<[number, number, number]>;
 };

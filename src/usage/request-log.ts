@@ -2,21 +2,21 @@ import { LRUCache } from 'lru-cache';
 import { type RateState, WINDOW_MS } from './rate-window.ts';
 
 /**
- * Largest rate, in requests per minute, to count exactly by the times of its requests. The memory grows with the rate.
- * The sliding window for larger rates has a small relative error.
+ * Largest rate, in requests per minute, that is counted exactly by request times. The memory grows with the rate. For
+ * larger rates, the sliding window has a small relative error.
  */
 export const LOGGED_LIMIT_MAX = 60;
 
-/** State of a log after a request, whose time is added only if it was allowed. */
+/** State of a log after a request. Only an allowed request is logged. */
 export interface LogAnswer {
   readonly allowed: boolean;
-  /** Requests that were allowed in the last minute. */
+  /** Requests allowed in the last minute. */
   readonly count: number;
-  /** Time until one more request is allowed, or would be if the limit were used up. */
+  /** Time until one more request is allowed, assuming the limit is used up. */
   readonly waitMs: number;
 }
 
-/** Storage of the times of requests: in this process, or in Redis for all processes. */
+/** Store of request times: in this process, or in Redis for all processes. */
 export interface RequestLog {
   take(key: string, limit: number): LogAnswer | Promise<LogAnswer>;
 }
@@ -33,7 +33,7 @@ export function openMemoryRequestLog(options: { now?: () => number; keysMax?: nu
   take(key: string, limit: number): LogAnswer;
 } {
   const { now = Date.now, keysMax = KEYS_MAX } = options;
-  // Bound by `maxSize` with size 1 per key, because `max` would allocate the memory for all keys at once.
+  // Bound by `maxSize` with size 1 per key, because `max` would allocate memory for all keys at once.
   const logs = new LRUCache<string, number[]>({ maxSize: keysMax });
 
   return {
@@ -43,7 +43,7 @@ export function openMemoryRequestLog(options: { now?: () => number; keysMax?: nu
       const allowed = times.length < limit;
       if (allowed) times.push(nowMs);
       logs.set(key, times, { size: 1 });
-      // Once the time of this request leaves the last minute, fewer than `limit` remain in it.
+      // Once this request is older than a minute, fewer than `limit` remain.
       const oldestMs = times[Math.max(0, times.length - limit)] ?? nowMs - WINDOW_MS;
       return { allowed, count: times.length, waitMs: oldestMs + WINDOW_MS - nowMs };
     },

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { PLANS } from '../access/caller.ts';
 
-/** Axes on which quotas and request rates are counted (contract, section 8). */
+/** Axes of quotas and request rates (contract, section 8). */
 export const AXES = ['embed', 'embed_batch', 'embed_image', 'answers'] as const;
 export const Axis = z.enum(AXES);
 export type Axis = z.infer<typeof Axis>;
@@ -11,7 +11,7 @@ export function axisOf(texts: readonly unknown[]): Axis {
   return texts.length === 1 ? 'embed' : 'embed_batch';
 }
 
-/** Axes that limit only the rate of requests, besides those of quotas. */
+/** Axes of request rates: those of quotas, and those that only limit rates. */
 export type RateAxis = Axis | 'search' | 'upload';
 
 const amount = z.int().min(0);

@@ -7,15 +7,15 @@ import { type PlanSettings, quotaOf } from './quotas.ts';
 import type { Axis, UsageSummary } from './schema.ts';
 import { selectCounters, selectUsage } from './store.ts';
 
-/** Quotas of the plans, and prices of the chat model; null without one. */
+/** Quotas of the plans, and the chat model's prices (null without one). */
 export interface UsageSettings {
   readonly plans: PlanSettings;
   readonly answers: Pick<AnswerSettings, 'pricePerMillionInput' | 'pricePerMillionOutput'> | null;
 }
 
 /**
- * Summarize the usage of an organization from `range.from` to before `range.to` (dates or ISO 8601 instants, widened to
- * whole UTC days; by default this calendar month), and its remaining quotas in the current month.
+ * Summarize an organization's usage from `range.from` to before `range.to` (dates or ISO 8601 instants, widened to
+ * whole UTC days; by default this calendar month), and its remaining quotas of the current month.
  *
  * @throws AppError `invalid_request` (400) for an invalid period, `organization_not_found` (404) if it looks up the
  *   plan

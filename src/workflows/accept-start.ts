@@ -6,11 +6,11 @@ import { signatureHeaders } from '../webhooks/sign.ts';
 import { insertStart, selectSecret } from './trigger-store.ts';
 import { secretContextOf, type TriggerContext } from './triggers.ts';
 
-/** Difference of clocks that a signature allows, as the libraries of Standard Webhooks do. */
+/** Allowed clock difference of signatures, as in the libraries of Standard Webhooks. */
 const TOLERANCE_MS = 5 * 60_000;
 const ID_CHARS_MAX = 200;
 
-/** Request that wants to start a workflow, as sent. */
+/** Request to start a workflow, as sent. */
 export interface StartRequest {
   readonly triggerId: string;
   readonly id: string | undefined;
@@ -20,11 +20,11 @@ export interface StartRequest {
 }
 
 /**
- * Keep a start of a workflow if its request is signed as Standard Webhooks 1.0 says. A process that runs chores begins
- * the run. A repeated id has no effect. Every refusal of a signature is the same.
+ * Record a workflow start if its request is signed according to Standard Webhooks 1.0. A process that runs chores
+ * starts the run. A repeated id has no effect. All refusals of signatures look the same.
  *
  * @param parseJson parses a body, or throws AppError 400
- * @returns false if a request with this id was accepted before
+ * @returns false if a request with this id was already accepted
  * @throws AppError `signature_invalid` (403), and what `parseJson` throws
  */
 export async function acceptStart(

@@ -10,12 +10,12 @@ import * as store from './store.ts';
 
 /**
  * Decide on blocks of a run that waits for approvals, and continue it as a new run of the caller. Completed blocks keep
- * their results and do not run again. An approved block runs with the arguments that it showed, a declined one is
- * skipped, and blocks that were skipped because of them run. A run is continued once. Blocks without a decision wait in
- * the new run.
+ * their results and don't run again. An approved block runs with the arguments that it showed. A declined block is
+ * skipped. Blocks that were skipped because of the waiting ones run. Blocks without a decision wait in the new run. A
+ * run can be continued only once.
  *
- * @throws AppError `workflow_not_found`, `workflow_run_not_found` (404), 400 for decisions on blocks that do not wait,
- *   403 without `workflows:run`, `run_not_waiting`, `run_continued`, `run_outdated`, `run_values_missing`,
+ * @throws AppError `workflow_not_found`, `workflow_run_not_found` (404), 400 for decisions on blocks that aren't
+ *   waiting, 403 without `workflows:run`, `run_not_waiting`, `run_continued`, `run_outdated`, `run_values_missing`,
  *   `definition_outdated`, `run_over`, `idempotency_in_progress` (409), `idempotency_key_reused` (422)
  */
 export async function approveRun(
@@ -70,8 +70,8 @@ function checkDecisions({ blocks }: RunView, approvals: Readonly<Record<string, 
 }
 
 /**
- * Check that the history has the values that the run needs to continue. It omits large values, and those of runs that
- * show deleted documents. Blocks without a side effect whose output is missing run again.
+ * Check that the history has the values needed to continue the run. It omits large values, and values of runs that show
+ * deleted documents. Blocks without side effects whose output is missing run again.
  *
  * @throws AppError `run_values_missing` (409)
  */

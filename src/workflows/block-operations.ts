@@ -23,7 +23,9 @@ export interface OperationsContext {
   readonly rates: RateLimiter;
 }
 
-/** Connect the operations of blocks to the service, each with the rights and the request rate of its endpoint. */
+/**
+ * Connect the operations of blocks to the service, with the rights and request rates of the corresponding endpoints.
+ */
 export function blockOperations(context: OperationsContext): BlockOperations {
   const { search, answers, embedder, uploads, metadata, sending, rates } = context;
   return {

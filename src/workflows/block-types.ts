@@ -11,7 +11,7 @@ import { OPERATORS, test } from './condition.ts';
 import { toText } from './references.ts';
 import { toValueSchema, type ValueSchema } from './value-types.ts';
 
-/** Context of a block: its caller, and the signal that stops it. */
+/** Context of a block: the caller, and the signal that stops the block. */
 export interface BlockContext {
   readonly caller: Caller;
   readonly workflowId: string;
@@ -24,7 +24,7 @@ export interface BlockContext {
 const bucket = z.string().min(1).max(128);
 
 const SearchArguments = SearchRequest.extend({ bucket });
-/** A block answers one question, without a conversation. */
+/** Arguments of the answer block: one question, without a conversation. */
 export const AnswerArguments = z.object(AnswerRequest.shape).omit({ history: true, stream: true });
 const UploadArguments = UploadRequest.safeExtend({ bucket });
 
@@ -53,11 +53,11 @@ export interface BlockOperations {
 }
 
 export interface BlockType {
-  /** True if running it changes something, so that it needs an approval. */
+  /** True if it has a side effect, so that it needs an approval. */
   readonly hasSideEffect: boolean;
-  /** Schema of the resolved arguments, with all rules. */
+  /** Schema of the resolved arguments, including rules across arguments. */
   readonly args: z.ZodType;
-  /** Schemas of the single arguments. */
+  /** Schemas of the individual arguments. */
   readonly shape: Readonly<Record<string, z.ZodType>>;
   /** Return the fault of the arguments as written, including templates, or null. */
   faultOf(given: Readonly<Record<string, unknown>>): string | null;
@@ -92,7 +92,7 @@ const EmbedOutput = z.object({ model: z.string(), embeddings: z.array(z.array(z.
 const UploadOutput = z.object({ id: z.string(), job_id: z.string().nullable() });
 const CONTENTS = ['text', 'content', 'content_base64'] as const;
 
-/** Make the types of blocks from the operations of the service. No block can run a statement or a hard delete. */
+/** Create the block types from the service's operations. No block can run a statement or a hard delete. */
 export function blockTypes(operations: BlockOperations): BlockTypes {
   return new Map<string, BlockType>([
     ['search', blockType({ args: SearchArguments, output: SearchResponse, run: operations.search })],
@@ -137,7 +137,7 @@ function scopeFault({ buckets, assistant }: Readonly<Record<string, unknown>>): 
 }
 
 const TEMPLATE = blockType({
-  // A text with only a reference resolves to a value of any type.
+  // A text that is only a reference resolves to a value of any type.
   args: z.object({ text: z.json().default('') }),
   faultOf: ({ text }) =>
     text === undefined ? 'text: is required by template' : typeof text === 'string' ? null : 'text: must be a string',

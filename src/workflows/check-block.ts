@@ -15,7 +15,7 @@ import {
 import type { Block } from './schema.ts';
 import { ANY, describeTypes, mayFit, schemaAt, toValueSchema, type ValueSchema } from './value-types.ts';
 
-/** Types of everything that references can name. */
+/** Types of everything that can be referenced. */
 export interface Scope {
   readonly inputs: ReadonlyMap<string, ValueSchema>;
   readonly outputs: ReadonlyMap<string, ValueSchema>;
@@ -26,7 +26,7 @@ export function typeNameOf(value: unknown): string {
   return Array.isArray(value) ? 'array' : typeof value;
 }
 
-/** Find the faults of one block, in its references and their types, its condition and its arguments. */
+/** Find a block's faults in references and their types, in its condition and in its arguments. */
 export function blockFaults(types: BlockTypes, scope: Scope, block: Block, at: string): string[] {
   const faults = templatesIn(block.with, ['with']).flatMap((template) => templateFaults(scope, at, template));
   if (block.if !== undefined) faults.push(...conditionFaults(scope, block.if, at));
@@ -74,7 +74,7 @@ function argumentsFaults(scope: Scope, type: BlockType, block: Block, at: string
   return faults;
 }
 
-/** Check a value as far as it is known before a run, which excludes templates. */
+/** Check a value as far as it is known before a run, that is, except templates. */
 function shapeFaults(schema: z.ZodType, value: unknown, at: string, path: readonly string[]): string[] {
   const parsed = parseWithNulls(schema, value, PARSE_OPTIONS);
   if (parsed.success) return [];
@@ -129,7 +129,7 @@ function schemaOf(scope: Scope, { kind, name, path }: Reference): ValueSchema | 
   return found ?? `${kind === 'input' ? `inputs.${name}` : `blocks.${name}.output`} has no "${path.join('.')}"`;
 }
 
-/** Allow any parts, since inputs declare no types of their parts. */
+/** Allow arbitrary parts, since inputs don't declare the types of their parts. */
 function withAnyItems(schema: ValueSchema): ValueSchema {
   return schema.type === undefined ? schema : { ...schema, items: ANY, additionalProperties: ANY };
 }

@@ -4,8 +4,8 @@ export const OPERATORS = ['eq', 'ne', 'gt', 'gte', 'lt', 'lte', 'contains', 'exi
 export type Operator = (typeof OPERATORS)[number];
 
 /**
- * Compare two JSON values. Order comparisons are numeric for two numbers, textual otherwise, and false if a side is
- * missing. `contains` looks for a text in a text, an item in a list, or a key in an object.
+ * Compare two JSON values. Order comparisons are numeric for two numbers, textual otherwise, and false if either side
+ * is missing. `contains` looks for a text in a text, an item in a list, or a key in an object.
  */
 export function test(left: unknown, op: Operator, right: unknown): boolean {
   switch (op) {
@@ -41,7 +41,7 @@ function isInOrder(left: unknown, op: 'gt' | 'gte' | 'lt' | 'lte', right: unknow
   return op === 'lt' ? a < b : a <= b;
 }
 
-/** Return true if a value lets a block run: anything except false, null, 0, and texts that are empty or "false". */
+/** Return true if a value lets a block run: anything except false, null, 0, "" and "false". */
 export function isTrue(value: unknown): boolean {
   if (typeof value === 'string') return value.trim() !== '' && value.trim() !== 'false';
   return value !== null && value !== undefined && value !== false && value !== 0;

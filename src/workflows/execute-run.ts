@@ -12,7 +12,7 @@ import { type Decision, type Outcome, runBlocks } from './run-blocks.ts';
 import * as runStore from './run-store.ts';
 import type { Block, BlockResult, Definition } from './schema.ts';
 
-/** Time limit of a run without questions, since its caller waits for it. */
+/** Time limit of a run that asks no questions, since its caller waits for it. */
 const RUN_MS_MAX = 300_000;
 const HEARTBEAT_MS = 5_000;
 
@@ -20,22 +20,22 @@ export interface RunContext {
   readonly sql: Sql;
   readonly logger: Logger;
   readonly blocks: BlockTypes;
-  /** Send a message to a person who may approve a run, at most once under a key. Failures are logged. */
+  /** Send a message to a person who may approve a run, at most once per key. Log failures. */
   readonly notify: (caller: Pick<Caller, 'orgId' | 'actor'>, message: SendRequest, key: string) => Promise<void>;
 }
 
 /** Decisions on the side effects of a run. */
 export interface Decisions {
   readonly approvals?: Readonly<Record<string, boolean>>;
-  /** Ask a person about a block without an approval. The run then has no time limit. */
+  /** Ask a person about a block without an approval. If given, the run has no time limit. */
   readonly ask?: (block: Block, would: Record<string, unknown>) => Promise<boolean>;
 }
 
 export interface Execution extends Decisions {
   readonly inputs: ReadonlyMap<string, unknown>;
   /**
-   * Block results of the waiting run that this run continues. An approval holds only for the arguments that the waiting
-   * block showed, and false declines a block permanently.
+   * Block results of the waiting run that this run continues. An approval is valid only for the arguments that the
+   * waiting block showed. False declines a block permanently.
    */
   readonly waited?: ReadonlyMap<string, BlockResult>;
   /** Address of this service for links in results. */
@@ -43,7 +43,7 @@ export interface Execution extends Decisions {
   readonly signal: AbortSignal | undefined;
 }
 
-/** Run the blocks of a recorded run, and record its end in every case. @throws AppError `run_over` (409) */
+/** Run the blocks of a recorded run, and always record its end. @throws AppError `run_over` (409) */
 export async function executeRun(
   { sql, logger, blocks }: RunContext,
   caller: Caller,
@@ -84,7 +84,7 @@ export async function executeRun(
   }
 }
 
-/** Select the results to keep: those of completed blocks, if the history has them, and of declined ones. */
+/** Select the results to keep: those of completed blocks, if still in the history, and of declined ones. */
 function settledOf(results: ReadonlyMap<string, BlockResult>): Map<string, BlockResult> {
   return new Map(
     [...results].filter(([, { status, output, would }]) => {

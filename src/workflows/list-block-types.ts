@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import type { BlockTypes } from './block-types.ts';
 
-/** Type of block that a workflow can have, and the schema of its arguments. */
+/** Block type, and the schema of its arguments. */
 export const BlockTypeView = z
   .object({
     type: z.string(),

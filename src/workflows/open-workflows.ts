@@ -23,7 +23,7 @@ const CRASHED = {
   block: `the process ended while this block ran; ${UNCERTAIN}`,
 };
 
-/** Time in which a repeated request that starts a workflow is recognised. */
+/** Time within which a repeated request to start a workflow is recognised. */
 const STARTS_KEPT_MS = 7 * 24 * 3_600_000;
 const STARTS_EVERY_MS = 1_000;
 

@@ -13,7 +13,8 @@ export function dependenciesOf(block: Pick<Block, 'with' | 'if' | 'after'>): Set
  * Order blocks so that each follows the blocks that it waits for, and otherwise as in the definition. The order is the
  * same for every run. Ignore dependencies on missing blocks.
  *
- * @returns also every cycle, as the ids of its blocks with the first one repeated; its blocks come in no certain order
+ * @returns the order and every cycle (the ids of its blocks, with the first one repeated); blocks in cycles are in
+ *   arbitrary order
  */
 export function orderBlocks(blocks: readonly Block[]): { order: Block[]; cycles: string[][] } {
   const ids = new Set(blocks.map(({ id }) => id));
@@ -43,7 +44,7 @@ function isReady(waiting: Dependencies, done: ReadonlySet<string>, id: string): 
   return [...(waiting.get(id) ?? [])].every((dependency) => done.has(dependency));
 }
 
-/** Follow unfinished dependencies until one repeats. Each remaining block has one. */
+/** Follow unfinished dependencies until a block repeats. Each remaining block has one. */
 function findCycle(waiting: Dependencies, done: ReadonlySet<string>): string[] {
   const unfinished = (ids: Iterable<string>) => [...ids].find((id) => !done.has(id)) as string;
   const path: string[] = [];

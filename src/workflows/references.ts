@@ -1,7 +1,7 @@
 import { AppError } from '../platform/errors.ts';
 import { placeOf } from '../platform/zod-faults.ts';
 
-/** Reference of a template to an input or to the output of a block, with a path inside it. */
+/** Reference in a template to an input or to a block's output, with a path inside it. */
 export interface Reference {
   readonly kind: 'input' | 'block';
   /** Name of the input, or id of the block. */
@@ -49,13 +49,13 @@ function parseExpression(expression: string): Part {
   return { reference: { kind: input ? 'input' : 'block', name: match[1] as string, path } };
 }
 
-/** Return the reference of a template that has nothing else, or null. */
+/** Return the reference of a template that consists only of it; null for any other template. */
 export function soleReference(template: string): Reference | null {
   const [only, ...rest] = parseTemplate(template.trim());
   return only !== undefined && rest.length === 0 && 'reference' in only ? only.reference : null;
 }
 
-/** Return the condition of a block as a template. The id of a block stands for its output. */
+/** Convert a block's condition to a template. A block id stands for its output. */
 export function toCondition(text: string): string {
   const id = text.trim();
   return BLOCK_ID.test(id) ? `{{blocks.${id}.output}}` : text;
@@ -67,7 +67,7 @@ export interface Template {
   readonly text: string;
 }
 
-/** List the strings with references, or with a part of one, inside a JSON value. */
+/** List the strings inside a JSON value that contain a reference, or part of one. */
 export function templatesIn(value: unknown, path: readonly (string | number)[]): Template[] {
   if (typeof value === 'string') return isTemplate(value) ? [{ path, text: value }] : [];
   if (Array.isArray(value)) return value.flatMap((item, index) => templatesIn(item, [...path, index]));
@@ -98,12 +98,12 @@ export interface Values {
   readonly outputs: ReadonlyMap<string, unknown>;
 }
 
-/** Bound of the text that references insert into one value, since nested references multiply their sizes. */
+/** Maximum characters that references insert into one value, since nested references multiply sizes. */
 const INSERTED_CHARS_MAX = 512 * 1024;
 
 /**
- * Replace the references in a JSON value. A string with only a reference becomes the value itself. In other strings
- * objects become JSON, and missing values become nothing.
+ * Replace the references in a JSON value. A string with only a reference becomes the value itself. In other strings,
+ * objects become JSON and missing values become ''.
  *
  * @throws AppError `value_too_large` (413) if more than 512 Ki characters would be inserted
  */
@@ -155,7 +155,7 @@ function lookUp({ kind, name, path }: Reference, { inputs, outputs }: Values): u
   return value;
 }
 
-/** Convert a JSON value to text: objects and lists to JSON, null to nothing. */
+/** Convert a JSON value to text: objects and lists to JSON, null to ''. */
 export function toText(value: unknown): string {
   if (value === null || value === undefined) return '';
   return typeof value === 'object' ? JSON.stringify(value) : String(value);

@@ -10,19 +10,19 @@ import { dependenciesOf, orderBlocks } from './order-blocks.ts';
 import { placeIn, referencesIn, resolve, toCondition, type Values } from './references.ts';
 import type { Block, BlockResult, Definition, RunMode, RunStatus } from './schema.ts';
 
-/** Maximum number of characters of all outputs of a run, as JSON. */
+/** Maximum total characters of a run's outputs, as JSON. */
 const OUTPUT_CHARS_MAX = 1024 * 1024;
 
 export interface RunOptions {
   readonly mode: RunMode;
   readonly inputs: ReadonlyMap<string, unknown>;
-  /** Results of blocks that an earlier run completed or declined. They do not run again. */
+  /** Results of blocks that an earlier run completed or that were declined. They don't run again. */
   readonly settled?: ReadonlyMap<string, BlockResult>;
-  /** Decide on the side effect of a block in a live run. `would` shows its arguments. */
+  /** Decide on the side effect of a block in a live run. `would` contains its arguments. */
   readonly decide: (block: Block, would: Record<string, unknown>) => Promise<Decision>;
   /** Record the state of a block before and after it runs. Throw if the run must stop. */
   readonly record: (result: BlockResult, position: number) => Promise<void>;
-  /** Report an internal fault, which the caller sees as "internal error". */
+  /** Report an internal error, whose details the caller doesn't see. */
   readonly onFault: (error: unknown, block: Block) => void;
 }
 
@@ -46,9 +46,9 @@ interface RunState extends Values {
 }
 
 /**
- * Run the blocks of a valid definition one after the other, in the order of `orderBlocks`. A block with a side effect
- * runs only in a live run and with an approval. The first failing block ends the run, and the others are skipped.
- * Aborting the signal fails the running block.
+ * Run the blocks of a valid definition in sequence, in the order of `orderBlocks`. A block with a side effect runs only
+ * in a live run and with an approval. The first failure ends the run and skips the other blocks. Aborting the signal
+ * fails the running block.
  *
  * @throws what `decide` and `record` throw
  */
@@ -108,7 +108,7 @@ function bounded(result: BlockResult, state: RunState): BlockResult {
   return { ...rest, status: 'failed', output: null, error };
 }
 
-/** Block with everything that its run needs. */
+/** Block with everything needed to run it. */
 interface BlockRun {
   readonly block: Block;
   readonly type: BlockType;
@@ -146,9 +146,9 @@ async function runBlock(run: BlockRun): Promise<BlockResult> {
 }
 
 /**
- * Return the reason why a block cannot run, or null. A skipped block also skips the blocks that use its output. A block
- * that waits for an approval stops everything that depends on it. In a run without side effects, blocks with a side
- * effect go on without the outputs of others, to show all planned changes.
+ * Return the reason why a block can't run, or null. If a block is skipped, so are the blocks that use its output. A
+ * block that waits for an approval stops everything that depends on it. In a run without side effects, blocks with a
+ * side effect continue without the outputs of others, to show all planned changes.
  */
 function skipReason({ block, type, state, options }: BlockRun): string | null {
   const used = usedBy(block);
@@ -169,7 +169,7 @@ function isIncomplete({ block, state }: BlockRun): boolean {
   return [...usedBy(block)].some((id) => state.results.get(id)?.status === 'simulated');
 }
 
-/** Return the ids of the blocks whose outputs the arguments of a block refer to. */
+/** Return the ids of the blocks whose outputs a block's arguments reference. */
 function usedBy(block: Block): Set<string> {
   return new Set(referencesIn(block.with).flatMap(({ kind, name }) => (kind === 'block' ? [name] : [])));
 }
@@ -206,13 +206,13 @@ function describeArguments({ issues }: z.ZodError): string {
 
 export const UNCERTAIN = 'its effect may or may not have happened';
 
-/** Return true unless an error tells that nothing happened, or describes itself what may have happened. */
+/** Return true unless an error says that nothing happened, or itself describes what may have happened. */
 function isUncertain(error: unknown, signal: AbortSignal): boolean {
   if (signal.aborted || !(error instanceof AppError)) return true;
   return error.status >= 500 && error.code !== 'notification_not_accepted';
 }
 
-/** Omit arguments without a value, since an optional argument may refer to a missing value. */
+/** Omit arguments without a value, since an optional argument may reference a missing value. */
 function withoutMissing(given: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return Object.fromEntries(Object.entries(given).filter(([name, value]) => value !== null || name === 'left'));
 }

@@ -23,8 +23,7 @@ export interface NewRun {
 /**
  * Insert a run.
  *
- * @returns false if the caller has already begun a run with this idempotency key, or if another run continues the same
- *   one
+ * @returns false if the caller already has a run with this idempotency key, or if another run continues the same run
  */
 export async function insertRun(
   tx: Sql,
@@ -43,7 +42,7 @@ export async function insertRun(
   return rows.length === 1;
 }
 
-/** Write the heartbeat of a run. Return false if the run must stop, because it counts as failed or was deleted. */
+/** Write the heartbeat of a run. Return false if the run must stop because it counts as failed or was deleted. */
 export async function touchRun(sql: Sql, orgId: string, id: string): Promise<boolean> {
   const rows = await sql`
     UPDATE workflow_runs SET heartbeat_at = now()
@@ -51,7 +50,7 @@ export async function touchRun(sql: Sql, orgId: string, id: string): Promise<boo
   return rows.length === 1;
 }
 
-/** Store the state of a block. Return false as `touchRun` does. */
+/** Store the state of a block. Return false under the conditions of `touchRun`. */
 export async function recordBlock(
   sql: Sql,
   orgId: string,
@@ -88,7 +87,7 @@ export async function finishRun(
 }
 
 /**
- * Mark the runs without a heartbeat for `silentMs` as failed, with their running blocks, in all organizations.
+ * Mark runs without a heartbeat for `silentMs`, and their running blocks, as failed, across all organizations.
  *
  * @returns number of runs
  */
@@ -110,14 +109,14 @@ export async function failSilentRuns(
   return row?.runs ?? 0;
 }
 
-/** Delete runs of all organizations that began longer ago than `ageMs`. */
+/** Delete runs older than `ageMs`, across all organizations. */
 export async function deleteOldRuns(sql: Sql, ageMs: number): Promise<void> {
   await sql`
     DELETE FROM workflow_runs
     WHERE status <> 'running' AND started_at < now() - ${ageMs} * interval '1 millisecond'`;
 }
 
-/** Erase inputs, outputs and arguments of the runs that name one of these documents. Their states stay. */
+/** Erase inputs, outputs and arguments of runs that name one of these documents. Keep their states. */
 export async function eraseRunsAbout(tx: Sql, orgId: string, documentIds: readonly string[]): Promise<void> {
   const erased = tx.json({ left_out: 'values of a run that shows deleted documents' });
   await tx`
@@ -181,7 +180,7 @@ export async function selectWaitingRuns(sql: Sql, caller: Caller, limit: number)
   }));
 }
 
-/** Find a run. @throws AppError `workflow_run_not_found` (404), also if the caller may not see it */
+/** Find a run. @throws AppError `workflow_run_not_found` (404), even if the caller just may not see it */
 export async function findRun(sql: Sql, caller: Caller, workflowId: string, id: string): Promise<RunView> {
   const [row] = await sql`
     SELECT ${summaryOf(sql)}, inputs, output, ${blocksOf(sql)} AS blocks, ${hidesDocument(sql, caller)} AS hides
@@ -223,7 +222,7 @@ function blocksOf(sql: Sql): SqlFragment {
   return sql`(SELECT coalesce(jsonb_agg(result ORDER BY position), '[]') FROM workflow_run_blocks WHERE run_id = id)`;
 }
 
-/** Build the condition that a run shows a document that the caller may not read now. */
+/** Build the condition that a run shows a document that the caller can't currently read. */
 function hidesDocument(sql: Sql, caller: Caller): SqlFragment {
   return sql`EXISTS (
     SELECT 1 FROM workflow_run_blocks
@@ -231,8 +230,9 @@ function hidesDocument(sql: Sql, caller: Caller): SqlFragment {
 }
 
 /**
- * Build the condition that the caller may see a row of `workflow_runs`. Results show data of the run's caller, so only
- * that caller sees them, the person for whom a client ran it, and administrators with at least the same auth level.
+ * Build the condition that the caller may see a row of `workflow_runs`. Results show data of the run's caller.
+ * Therefore only that caller sees them, the person for whom a client ran it, and administrators with at least the same
+ * auth level.
  */
 function visibleTo(sql: Sql, caller: Caller): SqlFragment {
   const own = sql`workflow_runs.org_id = ${caller.orgId}`;
@@ -240,7 +240,7 @@ function visibleTo(sql: Sql, caller: Caller): SqlFragment {
   return sql`${own} AND (${isOf(sql, caller)} OR workflow_runs.auth_level <= ${caller.authLevel})`;
 }
 
-/** Build the condition that the caller, or a client to which the caller gave access, ran a row. */
+/** Build the condition that the run belongs to the caller, or to a client that the caller authorised. */
 function isOf(sql: Sql, { orgId, actor }: Caller): SqlFragment {
   return sql`(workflow_runs.actor = ${actor} OR workflow_runs.actor IN (
     SELECT 'grant:' || g.id FROM oauth_grants g WHERE g.org_id = ${orgId} AND g.actor = ${actor}))`;
@@ -272,7 +272,7 @@ function toRun(row: Row): RunView {
   };
 }
 
-/** Convert the row of a run that shows a document which its reader may not read any more. */
+/** Convert the row of a run, without values: it shows a document that the reader may no longer read. */
 function withoutValues(row: Row): RunView {
   const hidden = { left_out: 'values of a run that shows documents that you may no longer read' };
   const blocks = (row['blocks'] as BlockResult[]).map(({ would, ...result }) => ({

@@ -19,15 +19,15 @@ export interface RunInput extends Decisions {
   readonly origin?: string | null;
 }
 
-/** Key and identity of a request. The history answers a request with the same key. */
+/** Idempotency key and fingerprint of a request. A repeated key returns the run from the history. */
 export interface Idempotent {
   readonly key: string;
   readonly fingerprint: Buffer;
 }
 
 /**
- * Run a workflow: `live` and `simulate` its published version, `dry_run` its latest. A workflow without a published
- * version answers `needs_review`. Blocks run with the caller's rights. A block with a side effect runs only in a live
+ * Run a workflow: `live` and `simulate` run the published version, `dry_run` the latest. Without a published version,
+ * the result is `needs_review`. Blocks run with the caller's rights. A block with a side effect runs only in a live
  * run, with an approval, and for a caller with `workflows:approve`.
  *
  * @throws AppError `workflow_not_found` (404), 400 for wrong inputs and for approvals of unknown blocks,
@@ -62,8 +62,7 @@ export async function runWorkflow(
 }
 
 /**
- * Begin a run in the history, execute it and return its reply. A request with the `Idempotency-Key` of an earlier one
- * gets the earlier run.
+ * Record a run in the history, execute it and return the reply. A repeated `Idempotency-Key` returns the earlier run.
  *
  * @throws AppError `run_continued` (409) if another run already continues the same one, `run_over`,
  *   `idempotency_in_progress` (409), `idempotency_key_reused` (422)
@@ -94,12 +93,15 @@ export async function carryOut(
   return { run_id: id, workflow_id: workflowId, version, mode, status, blocks: [...blocks], output, error };
 }
 
-/** Return the address of the page of a run; its path alone if the address of the service is not known. */
+/** Return the URL of a run's page, or only its path if the service's address is unknown. */
 export function pageOfRun(workflowId: string, runId: string, origin: string | null | undefined): string {
   return `${origin ?? ''}/console/workflows/${workflowId}/runs/${runId}`;
 }
 
-/** Read a version. The rules may have changed since then. @throws AppError `definition_outdated` (409) */
+/**
+ * Read a version and validate it again, since the rules may have changed.
+ * @throws AppError `definition_outdated` (409)
+ */
 export async function readValid(
   context: RunContext,
   orgId: string,
@@ -113,7 +115,7 @@ export async function readValid(
   throw conflict(message, 'definition_outdated');
 }
 
-/** Answer a repeated request. A run is never repeated, whatever its outcome. */
+/** Answer a repeated request. Never repeat a run, whatever its outcome. */
 async function replyOfFirst(
   sql: Sql,
   caller: Caller,
@@ -150,7 +152,7 @@ export function runContinued({ actor, run_id }: ContinuingRun): AppError {
   return conflict(`${actor} already continued the run, as ${run_id}; nothing was changed`, 'run_continued');
 }
 
-/** Check inputs against their declarations, and add the defaults. @throws AppError 400 */
+/** Validate inputs against their declarations, and add defaults. @throws AppError 400 */
 export function checkInputs(definition: Definition, given: Readonly<Record<string, unknown>>): Map<string, unknown> {
   for (const name of Object.keys(given)) {
     if (Object.hasOwn(definition.inputs, name)) continue;

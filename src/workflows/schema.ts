@@ -7,10 +7,10 @@ const timestamp = z.iso.datetime();
 export const BLOCKS_MAX = 100;
 export const INPUTS_MAX = 50;
 export const TIMEOUT_SECONDS_MAX = 120;
-/** Largest number of a version; the column is an `integer`. */
+/** Maximum version number; the column is an `integer`. */
 const VERSION_MAX = 2_147_483_647;
 
-/** Size of a definition as JSON. */
+/** Maximum size of a definition as JSON. */
 export const DEFINITION_BYTES_MAX = 256 * 1024;
 
 export const INPUT_TYPES = ['string', 'number', 'boolean', 'object', 'array'] as const;
@@ -160,7 +160,7 @@ export const RunReply = z
   .meta({ id: 'WorkflowRunReply' });
 export type RunReply = z.output<typeof RunReply>;
 
-/** Run that continues a waiting run, and the actor who decided. */
+/** Run that continues a waiting run, and the deciding actor. */
 const ContinuingRun = z.object({ run_id: z.string(), actor: z.string(), status: z.enum(RUN_STATUSES) });
 export type ContinuingRun = z.output<typeof ContinuingRun>;
 
@@ -181,7 +181,7 @@ export const RunSummary = z
   .meta({ id: 'WorkflowRunSummary' });
 export type RunSummary = z.output<typeof RunSummary>;
 
-/** Run of the history with its values. Large values are omitted, as are those of runs that show deleted documents. */
+/** Run in the history, with its values. Large values, and values of runs that show deleted documents, are omitted. */
 export const RunView = RunSummary.extend({
   inputs: z.unknown(),
   blocks: z.array(BlockResult),

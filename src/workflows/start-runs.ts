@@ -18,21 +18,21 @@ import {
   updateNextStart,
 } from './trigger-store.ts';
 
-/** Context of runs that start by themselves, and the address of this service for links in their messages. */
+/** Context of triggered runs, with the service's address for links in their messages. */
 export interface StartContext extends RunContext {
   readonly origin: string | null;
 }
 
 const SCHEDULES_AT_ONCE_MAX = 100;
-/** Runs that one process has started and that are not over. */
+/** Maximum concurrent runs started by one process. */
 const RUNS_AT_ONCE_MAX = 4;
-/** Time after which another process takes over from one that has died. A run takes at most five minutes. */
+/** Time after which another process takes over from a dead one. A run takes at most five minutes. */
 const LEASE_MS = 6 * 60_000;
-/** Pause after a fault that passes, and number of tries. */
+/** Pause after a temporary failure, and maximum number of tries. */
 const RETRY_MS = 30_000;
 const TRIES_MAX = 20;
 
-/** Queue a start for each schedule that is due. Times that passed while no process ran count once. */
+/** Queue a start for each due schedule. Times missed while no process was running count once. */
 export async function queueScheduledStarts({ sql }: Pick<RunContext, 'sql'>): Promise<void> {
   await sql.begin(async (tx) => {
     for (const due of await lockDueSchedules(tx, SCHEDULES_AT_ONCE_MAX)) {
@@ -43,7 +43,10 @@ export async function queueScheduledStarts({ sql }: Pick<RunContext, 'sql'>): Pr
   });
 }
 
-/** Run the workflows whose starts wait, a few at once, until none is left. Any number of processes may do this. */
+/**
+ * Run the workflows of waiting starts, a few at a time, until none is left. Any number of processes may do this
+ * concurrently.
+ */
 export async function runStarts(context: StartContext, signal: AbortSignal): Promise<void> {
   const work = async () => {
     while (!signal.aborted) {
@@ -55,7 +58,7 @@ export async function runStarts(context: StartContext, signal: AbortSignal): Pro
   await Promise.all(Array.from({ length: RUNS_AT_ONCE_MAX }, work));
 }
 
-/** Run the workflow of a start. An error that another try may avoid is tried again. */
+/** Run the workflow of a start. Retry after temporary errors. */
 async function start(context: StartContext, held: HeldStart, signal: AbortSignal): Promise<void> {
   const { sql, logger } = context;
   try {
@@ -70,7 +73,10 @@ async function start(context: StartContext, held: HeldStart, signal: AbortSignal
   }
 }
 
-/** Run the workflow. @returns why there is no run; null if there is one, whatever its outcome, or nothing to do */
+/**
+ * Run the workflow.
+ * @returns why there is no run; null if there is one, whatever its outcome, or if there is nothing to do
+ */
 async function run(context: StartContext, held: HeldStart, signal: AbortSignal): Promise<string | null> {
   const { sql, origin } = context;
   const { orgId, workflowId, mode, triggerId, key, event } = held;
@@ -86,13 +92,13 @@ async function run(context: StartContext, held: HeldStart, signal: AbortSignal):
   const idempotent = { key: `trigger:${fingerprint.toString('hex')}`, fingerprint };
   const input = { mode, inputs: given as never, idempotent, origin };
   await runWorkflow(context, caller, workflowId, input, signal).catch((error) => {
-    // The run exists. It began before its process died, and is never repeated.
+    // The run already exists: it started before its process died. Never repeat it.
     if (!(error instanceof AppError) || error.code !== 'idempotency_in_progress') throw error;
   });
   return null;
 }
 
-/** Return true if the caller may read a document. Nobody learns of others from a run. */
+/** Return true if the caller may read a document, so that a run doesn't reveal hidden documents. */
 async function mayRead({ sql }: RunContext, caller: Caller, documentId: string): Promise<boolean> {
   try {
     await findDocumentOfAnyBucket(sql, caller, documentId);

@@ -28,7 +28,7 @@ export async function insertVersion(
     UPDATE workflows SET latest_version = latest_version + 1, updated_at = now()
     WHERE org_id = ${orgId} AND id = ${workflowId} RETURNING latest_version`;
   if (!row) return null;
-  // tx.json would send a jsonb, which loses the order of keys.
+  // `tx.json` would send jsonb, which loses key order.
   const definition = JSON.stringify(version.definition);
   await tx`
     INSERT INTO workflow_versions (workflow_id, version, definition, created_by)
@@ -50,7 +50,7 @@ export async function publishVersion(tx: Sql, orgId: string, workflowId: string,
   return true;
 }
 
-/** List workflows by name, all of them without `page`. @param page.after last name of the previous page */
+/** List workflows by name (all of them without `page`). @param page.after last name of the previous page */
 export async function listWorkflowRows(
   sql: Sql,
   orgId: string,

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { scheduleFault } from '../memory/schedule.ts';
 
-/** Name of the input that a started workflow gets, if it declares it: facts about what started it. */
+/** Name of the input with facts about what started the workflow. It is passed if the workflow declares it. */
 export const EVENT_INPUT = 'event';
 
 const timestamp = z.iso.datetime();
@@ -55,7 +55,7 @@ export const TriggerView = z
   .meta({ id: 'WorkflowTrigger' });
 export type TriggerView = z.output<typeof TriggerView>;
 
-/** Trigger with the secret of its requests, which is shown only now. */
+/** Trigger with its request secret, which is shown only once. */
 export const CreatedTrigger = TriggerView.extend({
   secret: z
     .string()
@@ -64,7 +64,7 @@ export const CreatedTrigger = TriggerView.extend({
 }).meta({ id: 'CreatedWorkflowTrigger' });
 export type CreatedTrigger = z.output<typeof CreatedTrigger>;
 
-/** Body of a request that starts a workflow. Its fields become those of the input `event`. */
+/** Body of a request that starts a workflow. Its fields become fields of the input `event`. */
 export const StartEvent = z.record(z.string().max(200), z.json());
 
 export const StartReply = z.object({

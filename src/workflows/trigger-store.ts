@@ -30,7 +30,7 @@ export async function selectTriggers(sql: Sql, orgId: string, workflowId: string
   return rows.map(toView);
 }
 
-/** Lock a workflow until the transaction ends, so that its triggers are counted one after the other. */
+/** Lock a workflow until the transaction ends, to serialise the counting of its triggers. */
 export async function lockWorkflow(tx: Sql, orgId: string, workflowId: string): Promise<boolean> {
   const rows = await tx`SELECT 1 FROM workflows WHERE org_id = ${orgId} AND id = ${workflowId} FOR UPDATE`;
   return rows.length > 0;
@@ -42,7 +42,7 @@ export async function deleteTrigger(tx: Sql, orgId: string, workflowId: string, 
   return rows.length > 0;
 }
 
-/** Find the secret of a trigger by its id alone; null if its organization is suspended or it has none. */
+/** Find the secret of a trigger by id alone; null if it has none or its organization is suspended. */
 export async function selectSecret(sql: Sql, id: string): Promise<{ orgId: string; sealedSecret: Buffer } | null> {
   const [row] = await sql<{ orgId: string; sealedSecret: Buffer }[]>`
     SELECT t.org_id AS "orgId", t.sealed_secret AS "sealedSecret"
@@ -51,16 +51,16 @@ export async function selectSecret(sql: Sql, id: string): Promise<{ orgId: strin
   return row ?? null;
 }
 
-/** Start of a workflow that waits for a process. */
+/** Start of a workflow, waiting for a process. */
 export interface NewStart {
   readonly triggerId: string;
   readonly orgId: string;
-  /** A key starts the workflow of a trigger once. */
+  /** Idempotency key: each key starts the workflow of a trigger once. */
   readonly key: string;
   readonly event: object;
 }
 
-/** Insert a start. Return false if the trigger had one with this key. */
+/** Insert a start. Return false if the trigger already had one with this key. */
 export async function insertStart(sql: Sql, { triggerId, orgId, key, event }: NewStart): Promise<boolean> {
   const rows = await sql`
     INSERT INTO workflow_starts (trigger_id, key, org_id, event)
@@ -69,7 +69,7 @@ export async function insertStart(sql: Sql, { triggerId, orgId, key, event }: Ne
   return rows.length > 0;
 }
 
-/** Schedule that is due, locked until the transaction ends. */
+/** Due schedule, locked until the transaction ends. */
 export interface DueSchedule {
   readonly id: string;
   readonly orgId: string;
@@ -77,7 +77,7 @@ export interface DueSchedule {
   readonly dueAt: Date;
 }
 
-/** Lock the schedules of all organizations that are due. Skip those that another process has locked. */
+/** Lock due schedules, across all organizations. Skip those locked by another process. */
 export async function lockDueSchedules(tx: Sql, rowsMax: number): Promise<DueSchedule[]> {
   return tx<DueSchedule[]>`
     SELECT t.id, t.org_id AS "orgId", t.schedule, t.next_start_at AS "dueAt"
@@ -89,17 +89,17 @@ export async function updateNextStart(tx: Sql, { orgId, id }: DueSchedule, at: D
   await tx`UPDATE workflow_triggers SET next_start_at = ${at} WHERE org_id = ${orgId} AND id = ${id}`;
 }
 
-/** Start that a process has claimed, with its trigger. */
+/** Start claimed by a process, with its trigger. */
 export interface HeldStart extends NewStart {
   readonly workflowId: string;
   readonly kind: TriggerView['kind'];
   readonly mode: TriggerView['mode'];
   readonly actor: string;
-  /** Number of the claim, which fences a process that was too slow. */
+  /** Number of the claim, which fences off a slow process. */
   readonly tries: number;
 }
 
-/** Claim starts of all organizations that are due, for `leaseMs`. Organizations that are suspended wait. */
+/** Claim due starts for `leaseMs`, across all organizations. Starts of suspended organizations wait. */
 export async function claimStarts(sql: Sql, rowsMax: number, leaseMs: number): Promise<HeldStart[]> {
   return sql<HeldStart[]>`
     UPDATE workflow_starts s
@@ -117,7 +117,7 @@ export async function claimStarts(sql: Sql, rowsMax: number, leaseMs: number): P
               claimed.workflow_id AS "workflowId", claimed.kind, claimed.mode, claimed.actor`;
 }
 
-/** Record that a start is over. @param error why no run was made; null for a run */
+/** Record that a start is done. @param error reason why no run was created; null for a run */
 export async function finishStart(sql: Sql, held: HeldStart, error: string | null): Promise<void> {
   const { orgId, triggerId, key, tries } = held;
   await sql`
@@ -130,7 +130,7 @@ export async function finishStart(sql: Sql, held: HeldStart, error: string | nul
     WHERE org_id = ${orgId} AND id = ${triggerId} AND EXISTS (SELECT 1 FROM over)`;
 }
 
-/** Let a start be tried again after `waitMs`. */
+/** Schedule a retry of a start after `waitMs`. */
 export async function postponeStart(
   sql: Sql,
   { orgId, triggerId, key, tries }: HeldStart,
@@ -142,8 +142,8 @@ export async function postponeStart(
 }
 
 /**
- * Delete old starts of schedules, requests and removed documents, of all organizations. Those of other documents stay,
- * so that no document starts a workflow twice.
+ * Delete old starts of schedules, requests and removed documents, across all organizations. Keep those of other
+ * documents, so that no document starts a workflow twice.
  */
 export async function deleteOldStarts(sql: Sql, ageMs: number): Promise<void> {
   await sql`

@@ -21,13 +21,14 @@ export interface TriggerContext {
   readonly keyRing: Pick<KeyRing, 'encryption'>;
 }
 
-/** Return the encryption context of a secret, which ties the encrypted value to its row. */
+/** Return the encryption context of a secret, which binds the encrypted value to its row. */
 export function secretContextOf({ orgId, id }: { readonly orgId: string; readonly id: string }): string {
   return `workflow_triggers/${orgId}/${id}`;
 }
 
 /**
- * Let a schedule, signed requests or new documents start a workflow, with the rights that the caller has at the start.
+ * Let a schedule, signed requests or new documents start a workflow. Each run has the caller's rights at the time of
+ * its start.
  *
  * @throws AppError `scope_missing`, `grant_not_allowed` (403), `workflow_not_found`, `bucket_not_found` (404),
  *   `too_many_triggers` (409)
@@ -84,7 +85,7 @@ export async function listTriggers(sql: Sql, caller: Pick<Caller, 'orgId'>, ref:
 }
 
 /**
- * Remove a trigger. Runs that it has started go on.
+ * Remove a trigger. Runs that it has started continue.
  * @throws AppError `workflow_not_found`, `trigger_not_found` (404)
  */
 export async function removeTrigger(

@@ -13,8 +13,8 @@ const FAULTS_MAX = 200;
 const DEPTH_MAX = 32;
 
 /**
- * Validate a definition: shapes, block types, references and their types, arguments, and cycles. One fault does not
- * hide others: a part with an invalid shape is removed, and counts as a value of any type where it is used.
+ * Validate a definition: shapes, block types, references and their types, arguments, and cycles. One fault doesn't hide
+ * others: a malformed part is removed, and counts as a value of any type where it is used.
  *
  * @returns the definition with its defaults, or all faults, each with its path: `blocks[1].with.query: is required`
  */
@@ -46,7 +46,7 @@ function isDeeper(value: unknown, levels: number): boolean {
 }
 
 function describe(issue: Parameters<typeof mostTelling>[0]): string {
-  // The fault of a record's key is inside its issue.
+  // An invalid record key has its fault inside the issue.
   if (issue.code === 'invalid_key') return `${placeIn('', issue.path).slice(1)}: ${issue.issues[0]?.message}`;
   const { path, message } = mostTelling(issue);
   return `${placeIn('', path).replace(/^\./, '') || 'definition'}: ${message}`;
@@ -96,7 +96,7 @@ function readInputs(value: unknown): { schemas: Map<string, ValueSchema>; faults
   return { schemas, faults };
 }
 
-/** Id and type of a block, if they are texts. */
+/** Id and type of a block, if they are strings. */
 interface Identity {
   readonly id: string | null;
   readonly type: string | null;
@@ -107,7 +107,7 @@ function identityOf(block: unknown): Identity {
   return { id: typeof id === 'string' ? id : null, type: typeof type === 'string' ? type : null };
 }
 
-/** Return the output types by id. Unknown block types and duplicate ids have any type. */
+/** Return the output types by block id. Unknown block types and duplicate ids count as any type. */
 function scopeOf(types: BlockTypes, inputs: ReadonlyMap<string, ValueSchema>, identities: readonly Identity[]): Scope {
   const outputs = new Map<string, ValueSchema>();
   for (const { id, type } of identities) {

@@ -18,7 +18,7 @@ export const ANY: ValueSchema = {};
 
 const converted = { input: new WeakMap<z.ZodType, ValueSchema>(), output: new WeakMap<z.ZodType, ValueSchema>() };
 
-/** Convert a zod schema that has no references to other schemas. */
+/** Convert a zod schema without references to other schemas. */
 export function toValueSchema(schema: z.ZodType, io: 'input' | 'output'): ValueSchema {
   const known = converted[io].get(schema);
   if (known !== undefined) return known;
@@ -67,7 +67,7 @@ export function typesOf(schema: ValueSchema): ReadonlySet<string> | null {
   return null;
 }
 
-/** Follow a path into a schema. @returns null if no value of the schema has that path */
+/** Follow a path into a schema. @returns null if no value can have that path */
 export function schemaAt(schema: ValueSchema, path: readonly string[]): ValueSchema | null {
   const [key, ...rest] = path;
   if (key === undefined) return schema;
@@ -85,13 +85,13 @@ export function schemaAt(schema: ValueSchema, path: readonly string[]): ValueSch
   return schemaAt(typeof more === 'object' ? more : ANY, rest);
 }
 
-/** Return true if a value of one schema may fit where the other is expected. */
+/** Return true if a value of one schema may be valid where the other is expected. */
 export function mayFit(given: ValueSchema, expected: ValueSchema): boolean {
   const [has, wants] = [typesOf(given), typesOf(expected)];
   return has === null || wants === null || [...has].some((type) => wants.has(type));
 }
 
-/** Name the types of a schema for people: `string or null`. */
+/** Format the types of a schema for people: `string or null`. */
 export function describeTypes(schema: ValueSchema): string {
   const types = typesOf(schema);
   return types === null ? 'any type' : [...types].join(' or ');

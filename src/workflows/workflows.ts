@@ -12,7 +12,7 @@ import { validateDefinition } from './validate-definition.ts';
 
 export { listWorkflowRows as listWorkflows } from './store.ts';
 
-/** Database and the types of blocks that definitions may use. */
+/** Database, and the block types that definitions may use. */
 export interface WorkflowContext {
   readonly sql: Sql;
   readonly blocks: BlockTypes;
@@ -26,7 +26,7 @@ function tooManyVersions(): AppError {
   return conflict(message, 'too_many_versions');
 }
 
-/** @throws AppError `definition_invalid` (400), whose message has a line for each fault */
+/** @throws AppError `definition_invalid` (400), whose message has one line per fault */
 function requireValid(blocks: BlockTypes, value: unknown): Definition {
   const checked = validateDefinition(blocks, value);
   if ('definition' in checked) return checked.definition;
@@ -64,7 +64,7 @@ export async function createWorkflow(
 }
 
 /**
- * Add a version to a workflow. It stays a draft until it is published. Runs use the published version meanwhile.
+ * Add a version to a workflow. It remains a draft until it is published. Meanwhile, runs use the published version.
  *
  * @throws AppError `workflow_not_found` (404), `definition_invalid` (400), `too_many_versions` (409)
  */
@@ -93,7 +93,7 @@ export interface ImportedWorkflow {
 }
 
 /**
- * Create a workflow, or add a version to the workflow of that name unless its latest version has the same definition.
+ * Create a workflow or, if the name exists, add a version unless the latest one has the same definition.
  *
  * @throws AppError `definition_invalid` (400)
  */
@@ -115,7 +115,8 @@ export async function importWorkflow(
 }
 
 /**
- * Publish a version of a workflow, by default the latest. One with messages to approvers needs `channels:send`.
+ * Publish a version of a workflow, by default the latest. A version that sends messages to approvers needs
+ * `channels:send`.
  *
  * @throws AppError `scope_missing` (403), `workflow_not_found`, `workflow_version_not_found` (404),
  *   `definition_invalid` (400) if its definition is no longer valid

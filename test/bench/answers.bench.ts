@@ -97,7 +97,7 @@ async function manyAtOnce(questions: readonly string[]): Promise<void> {
   console.log(`GET /healthz meanwhile: p50 ${at(delays, 0.5)}, p99 ${at(delays, 0.99)} ms of ${delays.length}`);
 }
 
-/** Read the delay of the server's event loop at p99 since the last call, in milliseconds. */
+/** Read the p99 delay of the server's event loop since the last call, in milliseconds. */
 async function eventLoopDelay(): Promise<number> {
   const authorization = `Bearer ${readFileSync(server.ready['key_file'] as string, 'utf8').trim()}`;
   const metrics = await (await fetch(`${url}/metrics`, { headers: { authorization } })).text();
@@ -110,7 +110,7 @@ async function post(to: string, json: object): Promise<string> {
   return reply.text();
 }
 
-/** Ask, and read the stream to its first word, or to its end where no passage answers. */
+/** Ask a question, and read the stream to its first word, or to its end if no passage answers. */
 async function untilText(query: string): Promise<void> {
   const body = JSON.stringify({ query, ...SCOPE, stream: true });
   const reply = await fetch(`${url}/v1/answers`, { method: 'POST', headers, body });

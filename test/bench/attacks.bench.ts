@@ -31,7 +31,7 @@ import { LeanClient } from './lean-client.ts';
 
 const ALONE_MS = 4_000;
 const ROUNDS = 3;
-/** Pause between two searches of the other caller. */
+/** Pause between the other caller's searches. */
 const PAUSE_MS = 10;
 const GOAL_MORE_MS = 20;
 const HEAP_MIB = 1024;
@@ -135,7 +135,7 @@ function report(
   if (!isGood || server.ended() !== null) process.exitCode = 1;
 }
 
-/** Attack a server from a thread of its own, and measure searches of the service until the attack is over. */
+/** Attack a server from a separate thread, and measure searches of the service until the attack is over. */
 async function attackMeanwhile(name: string, url: string, attacked: string) {
   const workerData: Attacked = { name, url: attacked, key: attacker, other };
   const thread = new Worker(new URL('./attacks/attacker.ts', import.meta.url), { workerData });
@@ -150,7 +150,10 @@ async function attackMeanwhile(name: string, url: string, attacked: string) {
   return { times: await measureSearches(url, ended.signal), answers };
 }
 
-/** Wait until no job of either organization waits or runs, so that one attack is not measured with the work of another. */
+/**
+ * Wait until neither organization has unfinished jobs, so that one attack isn't measured together with the work of
+ * another.
+ */
 async function jobsEnd(url: string): Promise<void> {
   const deadlineMs = performance.now() + JOBS_END_WITHIN_MS;
   const isBusy = async (key: string) => {
@@ -164,7 +167,7 @@ async function jobsEnd(url: string): Promise<void> {
   }
 }
 
-/** Search one after the other until the signal aborts, and return the times in milliseconds. */
+/** Search sequentially until the signal aborts, and return the times in milliseconds. */
 async function measureSearches(url: string, signal: AbortSignal): Promise<number[]> {
   const client = await LeanClient.open(url + SEARCH, { authorization: `Bearer ${other}` });
   const times: number[] = [];

@@ -1,7 +1,7 @@
 /**
- * Benchmark of a batch of 50,000 requests of one text of 200 bytes with an upstream of 50 ms and of 250 ms a call of 100
- * texts, 8 concurrent calls, in a separate worker process: time from claim to end relative to the same calls of the
- * bare upstream, and peak memory of the worker.
+ * Benchmark of a batch of 50,000 requests of one text of 200 bytes with an upstream of 50 ms and of 250 ms a call of
+ * 100 texts, with 8 concurrent calls, in a separate worker process: time from claim to end relative to the same calls
+ * of the bare upstream, and peak memory of the worker.
  */
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -42,7 +42,7 @@ async function end(child: ChildProcess): Promise<void> {
 
 const textOf = (run: number, at: number) => `run ${run} text ${at} `.padEnd(TEXT_BYTES, 'the ferry leaves at seven ');
 
-/** Measure the same calls by a client that does nothing else. */
+/** Measure the same calls with a client that does nothing else. */
 async function floorMs(upstreamUrl: string, run: number): Promise<number> {
   const starts = Array.from({ length: REQUESTS / CALL_TEXTS }, (_, i) => i * CALL_TEXTS).values();
   const client = async () => {

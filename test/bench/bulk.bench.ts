@@ -86,7 +86,7 @@ try {
     return bytes;
   }
 
-  /** Read a body without keeping it, so that the memory of the client has no effect. @returns its bytes */
+  /** Read a body without keeping it, so that the client's memory has no effect. @returns number of bytes */
   async function countBytes(at: string): Promise<number> {
     const reply = await request(url + at, { headers, dispatcher: agent });
     let bytes = 0;
@@ -95,7 +95,7 @@ try {
     return bytes;
   }
 
-  /** Measure the same calls by a client that does nothing else. */
+  /** Measure the same calls with a client that does nothing else. */
   async function floorMs(texts: readonly string[]): Promise<number> {
     const starts = Array.from({ length: TEXTS / CALL_TEXTS }, (_, i) => i * CALL_TEXTS).values();
     const client = async () => {

@@ -82,7 +82,7 @@ async function withServer(env: NodeJS.ProcessEnv, use: (url: string, pid: number
   }
 }
 
-/** Measure replies to deliveries at a constant rate, which does not depend on the time of earlier replies. */
+/** Measure replies to deliveries at a constant rate, independent of the time of earlier replies. */
 async function measureReplies(url: string, pid: number): Promise<void> {
   const queries = drawQueries(passages, DELIVERIES + WARM_UP);
   const times: number[] = [];
@@ -170,7 +170,7 @@ async function measureRefusals(url: string): Promise<void> {
     const fields = { utterance: 'how long is the warranty?', user_id: `u-${nth}` };
     const wrong = signedDelivery({ ...fields, bot_id: `bot-${nth % BOTS}` }, { secret: 'wrong' });
     const unknown = signedDelivery({ ...fields, bot_id: `not-${nth % BOTS}` });
-    // The order alternates, since the first of two calls may find other data in the caches.
+    // Alternate the order, since the first of two calls may find different data in the caches.
     for (const kind of nth % 2 === 0 ? (['wrong', 'unknown'] as const) : (['unknown', 'wrong'] as const)) {
       const [tookMs] = await send(url, kind === 'wrong' ? wrong : unknown, 403);
       times[kind].push(tookMs);
@@ -184,7 +184,7 @@ async function measureRefusals(url: string): Promise<void> {
   );
 }
 
-/** Measure refused events of Slack: an unknown app, a wrong signature, and a right one that is stale. */
+/** Measure refused Slack events: an unknown app, a wrong signature, and a stale valid signature. */
 async function measureRefusedEvents(url: string, paths: readonly string[]): Promise<void> {
   const kinds = ['unknown', 'wrong', 'stale'] as const;
   const times = { unknown: [] as number[], wrong: [] as number[], stale: [] as number[] };

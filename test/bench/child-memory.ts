@@ -10,7 +10,7 @@ export function peakMb(pid: number | string): number {
   return (kib * 1024) / MB;
 }
 
-/** Watch the peak memory of each kind of child of a process, in MB, by the name of its module. */
+/** Watch the peak memory of a process's children, in MB, by module name. */
 export function watchChildMemory(parent: number): { stop(): ReadonlyMap<string, number> } {
   const peaks = new Map<string, number>();
   const sample = () => {

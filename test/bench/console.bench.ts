@@ -1,7 +1,7 @@
 /**
- * Benchmark of the pages of the console in Chromium, with 10,000 documents in 500 buckets, 200 keys and 10,000 jobs: the
- * first paint, the requests of the API that a page makes, and the slowest of their answers. The second column is the
- * time until the page asks for nothing more. `node test/bench/console.bench.ts 50` uses a tenth of the rows.
+ * Benchmark of the pages of the console in Chromium, with 10,000 documents in 500 buckets, 200 keys and 10,000 jobs:
+ * the first paint, the requests of the API that a page makes, and the slowest of their responses. The second column is
+ * the time until the page asks for nothing more. `node test/bench/console.bench.ts 50` uses a tenth of the rows.
  */
 import { chromium, type Page } from 'playwright-core';
 import { apiService } from '../../server/api-service.ts';
@@ -76,7 +76,7 @@ interface Measured {
   readonly paintMs: number;
   readonly doneMs: number;
   readonly requests: number;
-  /** Longest time from a request to the first byte of its answer. */
+  /** Longest time from a request to the first byte of its response. */
   readonly serverMs: number;
   readonly slowest: string;
 }

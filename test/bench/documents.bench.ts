@@ -9,7 +9,7 @@ import { extractDocument } from '../../src/ingest/extract/extract-document.ts';
 import { makeHtml, makePdf, sampleParagraph } from '../support/sample-files.ts';
 
 const DOCUMENTS = 20;
-/** Pause that is longer than the start of a process. */
+/** Pause longer than the start of a process. */
 const PAUSE_MS = 700;
 
 const html = makeHtml(Array.from({ length: 20 }, (_, i) => `<p>${sampleParagraph(`item ${i}`)}`).join(''));

@@ -39,7 +39,7 @@ try {
   const [row] = await appliance.sql`SELECT chunks_count FROM documents WHERE id = ${id}`;
   const request = SearchRequest.parse({ query: sentence(5), top_k: 1 });
   let edits = 0;
-  /** Edit the document, and return the milliseconds until it is found again. */
+  /** Edit the document, and return the milliseconds until a search finds it again. */
   const editAndFind = async () => {
     const beganMs = performance.now();
     const review_status = ++edits % 2 === 0 ? 'approved' : 'rejected';

@@ -19,7 +19,7 @@ const { values } = parseArgs({
   options: {
     rounds: { type: 'string', default: '5' },
     'round-ms': { type: 'string', default: '1000' },
-    /** Measure only rows whose id contains this text, and the floors. */
+    /** Measure only the floors, and rows whose id contains this text. */
     only: { type: 'string', default: '' },
     peer: { type: 'string' },
     'peer-pid': { type: 'string' },

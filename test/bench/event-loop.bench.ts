@@ -74,7 +74,7 @@ function send(url: string, key: string, body: string | null): Promise<string> {
   return new Promise((resolve, reject) => {
     const call = request(url, { method: body === null ? 'GET' : 'POST', agent, headers }, (reply) => {
       let text = '';
-      // The vectors are not parsed, which would cost the clients more than the server.
+      // Don't parse the vectors, which would cost the clients more than the server.
       if (body === null) reply.setEncoding('utf8').on('data', (part: string) => (text += part));
       else reply.resume();
       reply.on('error', reject).on('end', () => {
@@ -86,7 +86,7 @@ function send(url: string, key: string, body: string | null): Promise<string> {
   });
 }
 
-/** Read the exported lag at p99 in milliseconds since the last read, which resets it. */
+/** Read the exported p99 lag since the last read, in milliseconds. Reading resets it. */
 async function exported(url: string, key: string): Promise<number> {
   const metrics = await send(`${url}/metrics`, key, null);
   return Number(/^service_nodejs_eventloop_lag_p99_seconds (\S+)$/m.exec(metrics)?.[1]) * 1000;

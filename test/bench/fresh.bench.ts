@@ -1,9 +1,9 @@
 /**
  * Benchmark of searches while documents are uploaded: 100 small ones a second into the bucket of 20,000 chunks that is
- * searched, one search at a time, over HTTP with a server in a separate process. A thread uploads, and searches for some of
- * the documents once, as soon as they are ready. It is measured with worker and reaper in the process of the server, and as
- * processes of their own, in which the server must read the commits of the worker. Arguments set the number of chunks, the
- * documents a second and the seconds.
+ * searched, one search at a time, over HTTP with a server in a separate process. A thread uploads, and searches for
+ * some of the documents once, as soon as they are ready. It is measured with worker and reaper in the process of the
+ * server, and in separate processes, where the server must read the commits of the worker. Arguments set the number of
+ * chunks, the documents a second and the seconds.
  */
 import { once } from 'node:events';
 import { Worker as UploadThread } from 'node:worker_threads';
@@ -27,9 +27,9 @@ const PER_SECOND = Number(process.argv[3] ?? 100);
 const SECONDS = Number(process.argv[4] ?? 20);
 const QUERIES = 400;
 const WARM_UP = 100;
-/** Time of uploads before those that count, in which the worker loads and compiles what it needs. */
+/** Warm-up time of uploads, in which the worker loads and compiles code. */
 const UPLOADS_WARM_UP_SECONDS = 3;
-/** Goal: 99th percentile during the uploads as a multiple of that without them. */
+/** Goal: 99th percentile during the uploads, as a multiple of that without uploads. */
 const RATIO_MAX = 2;
 /** Name of the bucket. */
 const BUCKET = 'busy';
@@ -56,7 +56,7 @@ async function run(worker: Worker): Promise<void> {
       passages,
       shape,
     );
-    // Documents to come get generations after those of the filled ones.
+    // New documents get generations after those of the filled ones.
     await sql`SELECT setval('document_generations', ${CHUNKS})`;
     const { key } = await createKey(sql, appliance.keyRing, operator, { name: 'bench' });
     const processes: ServiceProcess[] = [];

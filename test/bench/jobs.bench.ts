@@ -24,7 +24,7 @@ const RESULT = { chunksCount: 0, fileType: null, actualCost: 0 };
 const logger = openLogger('warn');
 const metrics = openMetrics();
 
-/** Insert queued jobs of several organizations, with the ranks that the enqueueing would give them. */
+/** Insert queued jobs of several organizations, with the ranks that enqueueing would assign. */
 async function queue(sql: Database, jobs: number): Promise<void> {
   await sql`DELETE FROM jobs`;
   await sql`
@@ -34,7 +34,7 @@ async function queue(sql: Database, jobs: number): Promise<void> {
   await sql`VACUUM ANALYZE jobs`;
 }
 
-/** Measure connections that each claim and finish one job after the other. @returns jobs per second */
+/** Measure connections that each claim and finish jobs sequentially. @returns jobs per second */
 async function bare(connect: () => Database, sql: Database): Promise<number> {
   await queue(sql, BARE_JOBS);
   const connections = Array.from({ length: WORKERS }, connect);
@@ -61,7 +61,7 @@ async function bare(connect: () => Database, sql: Database): Promise<number> {
   return BARE_JOBS / seconds;
 }
 
-/** Measure whole workers. @returns jobs per second, and CPU time of this process for a job */
+/** Measure complete workers. @returns jobs per second, and CPU time of this process per job */
 async function engine(connect: () => Database, sql: Database): Promise<{ rate: number; cpuMs: number }> {
   await queue(sql, JOBS);
   let left = JOBS;

@@ -52,7 +52,7 @@ function plainJavaScript(
   return c;
 }
 
-/** Memory that is larger than the caches of common processors. */
+/** Memory larger than the caches of common CPUs. */
 const otherMemory = new Float64Array(128e6 / 8).fill(1);
 
 /** Measure the fastest and the median round in milliseconds, after a warm-up. */

@@ -44,5 +44,5 @@ await measure('text', await makePdf(pages));
 const pixels = new Uint8Array(SCAN.width * SCAN.height).fill(255);
 for (let i = 0; i < pixels.length; i += 97) pixels[i] = (i * 31) & 255;
 const image = greyImage({ ...SCAN, pixels });
-// Each page has its own copy of the image, so that none is taken from a cache.
+// Each page has its own copy of the image, so that none comes from a cache.
 await measure('scan', makeScanPdf(Array.from({ length: SCANNED_PAGES }, () => ({ images: [{ ...image }] }))));

@@ -47,7 +47,7 @@ const { size } = await stat(file);
 const appliance = await openAppliance(loadConfig({ env: {}, overrides: { data_dir: dataDir } }), {
   logger: openLogger('warn'),
 });
-// The script that operators use sets the flags of a worker.
+// Use the operators' script, which sets a worker's flags.
 const service = fileURLToPath(new URL('../../bin/service', import.meta.url));
 const worker = spawn(service, ['worker', 'ingest', '--json', '--data-dir', dataDir], {
   stdio: ['ignore', 'pipe', 'inherit'],

@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net';
 
 const HEADERS_END = '\r\n\r\n';
 
-/** Client with one connection that sends one request at a time in one write, so that its own cost is negligible. */
+/** Client with one connection. It sends one request at a time in a single write, so that its own cost is negligible. */
 export class LeanClient {
   readonly #socket: Socket;
   readonly #path: string;
@@ -27,7 +27,7 @@ export class LeanClient {
    * Open a connection.
    *
    * @param url target of the requests, by POST with a JSON body
-   * @param status of all answers
+   * @param status expected status of all responses
    */
   static async open(url: string, headers: Readonly<Record<string, string>>, status = 200): Promise<LeanClient> {
     const { hostname, port, pathname, host } = new URL(url);
@@ -41,9 +41,9 @@ export class LeanClient {
   /**
    * Send a request.
    *
-   * @param path another one than that of the connection
-   * @returns the body of the answer
-   * @throws Error for another status than the expected one, or an answer without a length
+   * @param path path, if it differs from the connection's
+   * @returns the response body
+   * @throws Error for an unexpected status, or a response without a length
    */
   async post(body: string, path = this.#path): Promise<Buffer> {
     this.#received = Buffer.alloc(0);

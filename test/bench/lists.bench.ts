@@ -14,7 +14,7 @@ import { makeDataDir } from '../support/appliance.ts';
 const DOCUMENTS = Number(process.argv[2] ?? 100_000);
 const JOBS = DOCUMENTS / 10;
 const ROUNDS = 20;
-/** Bound of the slowest answer. */
+/** Maximum time of the slowest response. */
 const GOAL_MS = 200;
 
 const { dataDir, remove } = makeDataDir();
@@ -95,7 +95,7 @@ async function fillPlaces(bucketId: string): Promise<void> {
     SELECT 'run_' || ${number}, ${orgId}, 'wfl_00000001', 1, 'live', 'completed', 'bench', 1, '{}' FROM ${rows}`;
 }
 
-/** Make as many channel configurations as the largest page has. @returns the id of the last one */
+/** Create as many channel configurations as the largest page can show. @returns the id of the last one */
 async function fillConfigs(): Promise<string> {
   let id = '';
   for (let n = 0; n < 1000; n++) {

@@ -64,7 +64,7 @@ const envelope = {
   'io.modelcontextprotocol/clientCapabilities': {},
 };
 
-/** Make a tool call in a session, or in the revision without sessions. */
+/** Call a tool in a session, or in the revision without sessions. */
 async function callTool(url: string, session: string | null): Promise<void> {
   const { text } =
     session !== null
@@ -77,7 +77,7 @@ async function callTool(url: string, session: string | null): Promise<void> {
   if (!text.includes('structuredContent')) throw new Error(text.slice(0, 500));
 }
 
-/** Measure the latencies of a call that each of many clients makes every five seconds, evenly spread. */
+/** Measure the latencies of calls by many clients, each every five seconds, evenly spread. */
 async function paced(seconds: number, call: (client: number) => Promise<void>): Promise<number[]> {
   const latencies: number[] = [];
   const endMs = performance.now() + seconds * 1000;

@@ -19,9 +19,9 @@ const BUCKETS = Number(process.argv[2] ?? 20);
 const CHUNKS = Number(process.argv[3] ?? 5_000);
 const CHUNKS_PER_DOCUMENT = 5;
 const QUERIES = 300;
-/** Queries that are not counted, since a new server opens the tables and runs code that is not compiled yet. */
+/** Warm-up queries, since a new server opens the tables and runs uncompiled code. */
 const WARM_UP = 60;
-/** Queries of a batch. Batches over one bucket and over all of them alternate. */
+/** Queries per batch. Batches over one bucket and over all of them alternate. */
 const BATCH = 20;
 /** Goal: median over all buckets as a multiple of that over one. */
 const RATIO_MAX = 3;
@@ -38,7 +38,7 @@ try {
   for (const [nth, name] of names.entries()) {
     const { id: bucketId } = await createBucket(sql, operator, { name, policy: BucketPolicy.parse({}) });
     const after = nth * Math.ceil(CHUNKS / CHUNKS_PER_DOCUMENT);
-    // Every bucket has passages of all packages, so that each of them has something to find.
+    // Give every bucket passages of all packages, so that each has something to find.
     const own = passages.filter((_, at) => at % BUCKETS === nth);
     const shape = { chunksPerDocument: CHUNKS_PER_DOCUMENT, teams: 10, after };
     await fillIndex({ sql, tables: appliance.search.lance.tables }, { orgId: operator.orgId, bucketId }, own, shape);

@@ -27,7 +27,7 @@ const operator = await appliance.access.operator('default');
 /** Create a bucket of ingested documents of 30 teams. Each `group` has MATCHES documents. */
 async function fill(name: string, documents: number): Promise<string> {
   const { id } = await createBucket(sql, operator, { name, policy: BucketPolicy.parse({}) });
-  // Building the index of terms after the inserts takes a fraction of the time.
+  // Building the term index after the inserts takes a fraction of the time.
   const [index] = await sql`SELECT pg_get_indexdef('documents_by_term'::regclass) AS definition`;
   await sql`DROP INDEX documents_by_term`;
   await sql`

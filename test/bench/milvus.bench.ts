@@ -20,13 +20,13 @@ const WORDS = Number(process.argv[4] ?? 80);
 const WARM_UP = 20;
 const LIMIT = 61;
 const RESULTS = 10;
-/** Chunks that are looked up by their own text. */
+/** Number of chunks to look up by their own text. */
 const PROBES = 50;
 const INSTALLATION = 'org_bench';
 const TABLE = 'bkt_bench_milvus';
 const COLLECTION = `${INSTALLATION}_${TABLE}`;
 const COLUMNS = ['chunk_id', 'document_id', 'generation', 'chunk_index', 'is_boilerplate'];
-/** Goal: what the driver adds to the requests. */
+/** Goal: overhead that the driver adds to the requests. */
 const OVERHEAD_MS_MAX = 5;
 
 if (findServers().milvus) await run();
@@ -59,7 +59,7 @@ async function run(): Promise<void> {
     }
     const rate = CHUNKS / ((performance.now() - beganMs) / 1_000);
     console.log(`milvus   ${CHUNKS} chunks appended, ${rate.toFixed(0)} per second`);
-    // Milvus Lite searches rows that are not flushed slowly.
+    // Milvus Lite is slow at searching unflushed rows.
     await index.expunge(TABLE, { publish: async () => undefined });
     const version = await index.version(TABLE);
     await lookUp(index, version, probes);
@@ -125,7 +125,7 @@ async function run(): Promise<void> {
   }
 }
 
-/** Report how many chunks are the first result for their own text in each leg, and how many rows there are. */
+/** Report the number of chunks that are the first result for their own text in each leg, and the number of rows. */
 async function lookUp(
   index: MilvusIndex,
   version: number,

@@ -27,16 +27,16 @@ const CHUNKS_PER_DOCUMENT = 5;
 const RESULTS = 10;
 const QUERIES = 600;
 const WARM_UP = 120;
-/** Searches for other queries before, after which the code of our server is compiled. */
+/** Number of warm-up searches after which our server's code is compiled. */
 const COMPILED_AFTER = 1_200;
-/** Queries of a turn, and the first of each that are not counted: the CPU's caches hold the data of the other process. */
+/** Queries per turn, and uncounted first ones, for which the CPU's caches hold the other process's data. */
 const BATCH = 30;
 const BATCH_WARM_UP = 5;
-/** Queries whose results are compared with those of an exact search. */
+/** Number of queries whose results are compared with those of an exact search. */
 const EXACT = 100;
-/** Recall that the effort of an engine is chosen for. */
+/** Recall for which an engine's effort is chosen. */
 const RECALL_MIN = 0.98;
-/** Goal: our time over HTTP above that of Chroma in process, at the median. */
+/** Goal: our median time over HTTP, above that of Chroma in process. */
 const GOAL = { peer: 'Chroma', aboveMs: 1.5 };
 const EMBED_TEXTS = 1_000;
 
@@ -144,7 +144,7 @@ async function compare(name: string, peer: RunningPeer, ours: Ours): Promise<voi
   }
 }
 
-/** Choose the smallest effort with the wanted recall, or the largest one. */
+/** Choose the smallest effort with the required recall, or else the largest effort. */
 async function chooseEffort(peer: RunningPeer, exact: readonly Set<number>[]): Promise<number | null> {
   for (const effort of peer.efforts) {
     const { found } = await peer.ask({ mode: 'vector', effort, from: 0, to: EXACT });
@@ -175,7 +175,7 @@ function report(name: string, mode: Mode, own: Measured, peer: Measured, exact: 
   );
 }
 
-/** Find the rows of the greatest dot products with a query. */
+/** Find the rows with the largest dot products with a query. */
 function nearest(vectors: Float32Array, queries: Float32Array, query: number): Set<number> {
   const d = INDEX_DIMENSIONS;
   const scores = Array.from({ length: vectors.length / d }, (_, row) => {
@@ -191,7 +191,7 @@ function nearest(vectors: Float32Array, queries: Float32Array, query: number): S
   );
 }
 
-/** Compute the mean share of the exact results that were found, of the queries that have them. */
+/** Compute the mean share of exact results found, over the queries that have exact results. */
 function recallOf(found: readonly (readonly number[])[], exact: readonly Set<number>[]): number {
   const shares = exact.map((wanted, nth) => (found[nth] ?? []).filter((row) => wanted.has(row)).length / wanted.size);
   return shares.reduce((sum, share) => sum + share, 0) / shares.length;

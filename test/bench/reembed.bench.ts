@@ -27,11 +27,11 @@ import { LeanClient } from './lean-client.ts';
 const CHUNKS = Number(process.argv[2] ?? 50_000);
 const CHUNKS_PER_DOCUMENT = 5;
 const MODEL = 'vendor-a/text-embedding-3-small';
-/** Time in which a vendor answers a call of up to 128 texts. */
+/** Response time of a vendor for a call of up to 128 texts. */
 const DELAY_MS = 250;
 const CONCURRENCY = 8;
 const QUERIES_BEFORE = 400;
-/** Pause between two searches while the bucket moves: people search, and not at full load. */
+/** Pause between searches while the bucket moves: people search, but not at full load. */
 const PAUSE_MS = 50;
 
 const { dataDir, remove } = makeDataDir();
@@ -65,7 +65,7 @@ try {
     before.push(await search(client, query));
     await new Promise((resolve) => setTimeout(resolve, PAUSE_MS));
   }
-  // Workers run in a process of their own, as in an installation of some size.
+  // Run workers in a separate process, as in a larger installation.
   const worker = await startServiceProcess(['worker', 'ingest', '--data-dir', dataDir], {
     SERVICE_CONFIG: await writeConfig(),
   });
@@ -131,7 +131,7 @@ async function storeArtifacts(orgId: string): Promise<void> {
   await sql`SELECT setval('document_generations', ${CHUNKS / CHUNKS_PER_DOCUMENT + 1})`;
 }
 
-/** Embed all passages by the provider alone. @returns seconds */
+/** Embed all passages with the provider alone. @returns seconds */
 async function embedAll(): Promise<number> {
   const model = embedding.backends.catalog.find(MODEL);
   const beganMs = performance.now();

@@ -6,22 +6,22 @@ import { fileURLToPath } from 'node:url';
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 /** File of the raw output, which is attached to releases. Its figures are copied into `docs/benchmarks.md` by hand. */
 export const REPORT_FILE = path.join(ROOT, 'bench-report.md');
-/** Folders of the tests of faults, with the endings of their files. */
+/** Folders of the fault tests, with the endings of their files. */
 const FAULT_TESTS = [
   ['test/faults', '.faults.ts'],
   ['test/cluster', '.cluster.ts'],
 ] as const;
 const OUTPUT_CHARS_MAX = 20_000;
 
-/** Program whose output the report has. */
+/** Program whose output is in the report. */
 export interface Reportable {
   readonly name: string;
   readonly command: string;
-  /** File whose first comment describes it, relative to the project; null: it has no such comment. */
+  /** File whose first comment describes it, relative to the project; null without such a comment. */
   readonly file: string | null;
 }
 
-/** One run of it. */
+/** One run of a program. */
 export interface Run {
   readonly output: string;
   readonly exitCode: number | null;
@@ -32,9 +32,8 @@ export interface Run {
 }
 
 /**
- * Render the report. The sections of what was run now are new; the others stay as they are in the present report.
- *
- * @param present text of the present report; empty if there is none
+ * Render the report. Replace the sections of the programs run now, and keep the other sections of the existing report.
+ * @param present text of the existing report; empty if there is none
  */
 export function renderReport(
   all: readonly Reportable[],
@@ -91,7 +90,7 @@ function presentSection(report: string, name: string): string | null {
   return from === -1 || to === -1 ? null : report.slice(from, to + end.length);
 }
 
-/** Read the comment at the head of a file, as one paragraph; null if it has none. */
+/** Read the comment at the head of a file as one paragraph; null without one. */
 function aboutOf(file: string): string | null {
   const [, comment] = /^\/\*\*([\s\S]*?)\*\//.exec(readFileSync(file, 'utf8')) ?? [];
   return (
@@ -115,7 +114,7 @@ function faultTable(): string {
   return ['| test | what it shows |', '|---|---|', ...rows].join('\n');
 }
 
-/** Find the titles of the tests of a file. A title for several cases ends in the list of their names. */
+/** Find the titles of a file's tests. A title for several cases ends in a list of their names. */
 function titlesOf(file: string): string[] {
   const text = readFileSync(file, 'utf8');
   return [

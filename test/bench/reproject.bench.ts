@@ -88,7 +88,7 @@ try {
     }));
     const about = { documentId, generation, model: MODEL, space, mapVersion: null, dimensions: INDEX_DIMENSIONS };
     await objects.put(key, encodeArtifact({ ...about, chunks, vectors, native }));
-    // A few rows are enough to make the table: a reindex does not read it.
+    // A few rows are enough to create the table, since a reindex doesn't read it.
     if (nth > 0) continue;
     await reindex.index.append(
       bucketId,

@@ -46,9 +46,9 @@ const BENCHMARKS = [
   'local',
   'scale',
 ];
-/** Benchmarks of an hour or more, which run by their name or for the report only. */
+/** Benchmarks of an hour or more, which run only by name or for the report. */
 const LONG = ['scale'];
-/** Tests that print figures, by their scripts of package.json. */
+/** Tests that print figures, with their package.json scripts. */
 const FAULTS = { faults: 'test:faults', cluster: 'test:cluster' } as const;
 
 const isReport = process.argv.includes('--report');
@@ -75,7 +75,7 @@ for (const [name, ...args] of named.length > 0 ? named : unnamed) {
   if (run.exitCode !== 0) process.exitCode = 1;
   if (!isReport) continue;
   runs.set(name, run);
-  // Written after each, so that an interrupted run keeps what is done.
+  // Write this after each program, so that an interrupted run keeps finished results.
   writeFileSync(REPORT_FILE, renderReport(all, runs, existsSync(REPORT_FILE) ? readFileSync(REPORT_FILE, 'utf8') : ''));
 }
 

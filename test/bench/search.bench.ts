@@ -20,13 +20,13 @@ const RESIDENT_MB = Number(process.argv[3] ?? Math.max(512, Math.ceil(CHUNKS / 2
 const CHUNKS_PER_DOCUMENT = 5;
 const TEAMS = 200;
 const QUERIES = 600;
-/** Queries that are not counted, since a new server runs code that is not compiled yet. */
+/** Warm-up queries, since a new server runs uncompiled code. */
 const WARM_UP = 120;
-/** Queries of a batch. Batches of the service and of raw calls alternate. */
+/** Queries per batch. Batches of the service and of raw calls alternate. */
 const BATCH = 30;
-/** First queries of a batch, which are not counted, since the CPU's caches hold the data of the other process. */
+/** Uncounted first queries of a batch, for which the CPU's caches hold the other process's data. */
 const BATCH_WARM_UP = 5;
-/** First limit of each leg of a search for ten results. */
+/** Initial limit of each leg of a search for ten results. */
 const CANDIDATES = 60;
 
 type Mode = 'hybrid' | 'vector' | 'keyword';
@@ -40,7 +40,7 @@ const ROWS: readonly Row[] = [
   { name: 'vector', mode: 'vector', filter: undefined },
   { name: 'keyword', mode: 'keyword', filter: undefined },
 ];
-/** Filters, and the part of the documents that each leaves. */
+/** Filters, and the share of documents that each leaves. */
 const FILTERS: readonly Row[] = [
   { name: 'no filter', mode: 'hybrid', filter: undefined },
   { name: '1 in 2', mode: 'hybrid', filter: { team: teams((number) => number % 2 === 0) } },
@@ -111,7 +111,7 @@ async function measure(bucket: SearchBucket): Promise<void> {
   );
 }
 
-/** Run each kind of call in batches that alternate. @returns sorted milliseconds of each */
+/** Run each kind of call in alternating batches. @returns sorted milliseconds of each */
 async function alternate(queries: readonly string[], calls: readonly ((query: string) => Promise<number>)[]) {
   const times = calls.map(() => [] as number[]);
   for (let first = 0; first < queries.length; first += BATCH) {

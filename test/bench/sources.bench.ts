@@ -27,16 +27,16 @@ import { until } from '../support/until.ts';
 const ROWS = Number(process.argv[2] ?? 10_000);
 const FILES = Number(process.argv[3] ?? 100_000);
 const TEXT_CHARS = 1_000;
-/** Parts of the rows that are measured in turn, since the speed of the machine varies. */
+/** Number of parts of the rows, measured in turn, since the machine's speed varies. */
 const ROUNDS = 4;
 const FILES_PER_FOLDER = 100;
-/** Time of files that a synchronisation takes to be settled. */
+/** Modification time of files, old enough for a synchronisation to treat them as settled. */
 const LONG_AGO = new Date('2024-03-01T12:00:00Z');
 const WORDS = 'harbour tide lens bearing granite orchard ferry ledger saline pylon quarry meadow cobalt lantern'.split(
   ' ',
 );
 
-/** Goals: speed of rows as a share of that of uploads, and seconds of the check. */
+/** Goals: speed of rows as a share of the speed of uploads, and duration of the check. */
 const SHARE_MIN = 0.9;
 const CHECK_SECONDS_MAX = 5;
 
@@ -81,7 +81,7 @@ async function measureRows(appliance: Appliance, caller: Caller, tables: Sql): P
   for (let from = 0; from < all.length; from += 1_000) {
     await tables`INSERT INTO reports ${tables(all.slice(from, from + 1_000))}`;
   }
-  // Uncounted: the first documents start threads and compile code.
+  // Warm-up: the first documents start threads and compile code.
   await upload('warm-up', all.slice(0, 200));
   const seconds = { plain: 0, synced: 0 };
   for (let round = 0; round < ROUNDS; round++) {
@@ -122,7 +122,7 @@ async function measureRows(appliance: Appliance, caller: Caller, tables: Sql): P
   }
 }
 
-/** Measure the synchronisation of a folder whose entries are known already, from its queueing to its end. */
+/** Measure the synchronisation of a folder with known entries, from queueing to end. */
 async function measureCheck(appliance: Appliance, caller: Caller): Promise<void> {
   for (let index = 0; index < FILES; index++) {
     const folder = path.join(root.folder, `folder-${Math.floor(index / FILES_PER_FOLDER)}`);
@@ -152,7 +152,7 @@ async function measureCheck(appliance: Appliance, caller: Caller): Promise<void>
   console.log(`sources  check of an unchanged folder of ${FILES} files: ${shown} s (goal <= ${CHECK_SECONDS_MAX} s)`);
 }
 
-/** Record the files as a synchronisation leaves them; their documents take no part in a check. */
+/** Record the files as a synchronisation would. A check doesn't need their documents. */
 async function recordEntries({ sql, config, threads }: Appliance, orgId: string, sourceId: string): Promise<void> {
   const options = { root: root.folder, path: '.', globs: {}, dataDir: config.dataDir, bytesMax: 1_000, threads };
   for await (const { entries } of openFolderReader(options).list(new AbortController().signal)) {

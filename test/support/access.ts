@@ -21,8 +21,8 @@ export function makeResolver(sql: Sql, keyRing: KeyRing): CallerResolver {
 }
 
 /**
- * Create an organization with a key that may do everything. `caller` is the caller that the resolver makes of that
- * key, `operator` is the caller of the command line.
+ * Create an organization with a key that may do everything. `caller` is the caller of that key, `operator` is the
+ * caller of the command line.
  */
 export async function makeOrg(
   sql: Sql,

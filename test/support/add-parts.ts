@@ -17,7 +17,7 @@ export async function addParts(archive: Buffer, parts: Readonly<Record<string, s
 
 const RELATIONSHIPS = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships';
 
-/** Make the relationships of a part: the type by target, with the ids `rId1`, `rId2` and so on. */
+/** Build the relationships of a part from types by target, with the ids `rId1`, `rId2` and so on. */
 export function relationshipsOf(targets: Readonly<Record<string, string>>): string {
   const items = Object.entries(targets).map(
     ([target, type], index) =>

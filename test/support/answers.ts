@@ -2,7 +2,7 @@ import { openTestApi, type TestApi } from './api.ts';
 import { type FakeChat, startFakeChat } from './fake-chat.ts';
 import { ingestAll } from './ingest-all.ts';
 
-/** Credential for the chat model, which nothing may show. */
+/** Credential for the chat model. It must never appear in any output. */
 export const CHAT_KEY = 'canary-chat-4f10';
 
 export const MANUAL = [
@@ -15,13 +15,13 @@ export const MANUAL = [
   { id: 'pump', fileName: 'pump.md', text: '# Pump\n\nThe pump needs 230 volts and makes 40 decibels.' },
 ];
 
-/** Installation that answers questions about the bucket `manuals` by a chat server that quotes. */
+/** Installation that answers questions about the bucket `manuals` through a quoting chat server. */
 export interface AnsweringApi {
   readonly test: TestApi;
   readonly chat: FakeChat;
   /** Key that searches and manages buckets and documents. */
   readonly key: string;
-  /** Forget the calls of the chat server, and let it quote again. */
+  /** Clear the chat server's calls, and let it quote again. */
   reset(): void;
   close(): Promise<void>;
 }

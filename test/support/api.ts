@@ -8,7 +8,7 @@ import { openResponseCheck } from './response-check.ts';
 
 export interface TestApi extends TestAppliance {
   readonly api: ApiService;
-  /** Create an API key of organization `default`, or of another one, which is created if it does not exist. */
+  /** Create an API key of organization `default`, or of another one, which is created if missing. */
   key(options?: { scopes?: Scope[]; authLevel?: number; org?: string }): Promise<string>;
   /**
    * Send one request. JSON bodies are encoded, other bodies are sent unchanged. Every response is checked against the
@@ -22,7 +22,7 @@ export interface CallOptions {
   readonly json?: unknown;
   readonly body?: string | Uint8Array | FormData;
   readonly headers?: Record<string, string>;
-  /** Read only the first part of the body, of an answer that goes on. */
+  /** Read only the first part of a continuing response. */
   readonly isStream?: boolean;
 }
 
@@ -33,7 +33,7 @@ export interface Answer {
   readonly body: any;
 }
 
-/** Open a whole installation with its API on a free port and, unless `worker` is false, an ingest worker. */
+/** Open a complete installation with its API on a free port and, unless `worker` is false, an ingest worker. */
 export async function openTestApi(
   options: { worker?: boolean; settings?: Record<string, unknown> } & TestApplianceOptions = {},
 ): Promise<TestApi> {

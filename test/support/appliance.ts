@@ -15,7 +15,7 @@ const KEPT_POLLS_MAX = 500;
 
 /** Address of the Milvus that holds all buckets of a run of `npm run test:milvus`. */
 const MILVUS_URL = process.env['TEST_MILVUS_URL'];
-/** True if buckets without an engine of their own are on Milvus. */
+/** True if buckets are on Milvus by default. */
 export const bucketsAreOnMilvus = MILVUS_URL !== undefined;
 
 export interface TestAppliance {
@@ -30,7 +30,7 @@ export interface TestAppliance {
 }
 
 export interface TestApplianceOptions {
-  /** Installation whose database and data directory are used, as by a second process. It must be closed last. */
+  /** Installation whose database and data directory to share, like a second process. Close it last. */
   readonly beside?: TestAppliance;
   /** Default: errors on stderr. */
   readonly logger?: Logger;
@@ -72,7 +72,7 @@ export async function openTestAppliance(
 ): Promise<TestAppliance> {
   const storage = beside ?? (await makeStorage());
   const { dataDir, databaseUrl, connection } = storage;
-  // A job whose vendor is unavailable fails at once unless a test sets a window.
+  // A job with an unavailable vendor fails immediately unless a test sets a window.
   const settings = {
     data_dir: dataDir,
     database_url: databaseUrl,
@@ -82,9 +82,9 @@ export async function openTestAppliance(
     ...overrides,
   };
   const bulk = { retry_window_hours: 0, ...(overrides['bulk'] as object | undefined) };
-  // Tests of refusals send many, which are not slowed unless a test asks for it.
+  // Tests of refusals send many, so don't slow them unless a test asks for it.
   const limits = { failed_logins_per_minute: 1e6, ...(overrides['limits'] as object | undefined) };
-  // Most tests need no meanings, and the lexical model starts no process.
+  // Most tests don't need a semantic model, and the lexical model starts no process.
   const embeddings = { built_in: 'lexical', ...(overrides['embeddings'] as object | undefined) };
   const config = loadConfig({ env: {}, overrides: { ...settings, bulk, limits, embeddings } });
   const appliance = await openAppliance(config, { logger, poolMax: 10 });
@@ -101,7 +101,7 @@ export async function openTestAppliance(
   };
 }
 
-/** Return an open appliance as an installation whose parts are all open. Closing it closes nothing. */
+/** Wrap an open appliance as an installation with all parts open. Closing it has no effect. */
 export function installationOf(appliance: Appliance): Installation {
   return { open: async () => appliance, close: async () => undefined };
 }

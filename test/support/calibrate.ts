@@ -2,7 +2,7 @@ import type { Appliance } from '../../src/appliance/appliance.ts';
 import { type FitSummary, fitProjection, planFit } from '../../src/projection/fit-projection.ts';
 import { syntheticTexts } from './synthetic-models.ts';
 
-/** Fit a map of `model` on synthetic texts and activate it in this process. The first model defines the space. */
+/** Fit a map of `model` on synthetic texts, and activate it in this process. The first model defines the space. */
 export async function calibrate(
   appliance: Appliance,
   model: string,

@@ -1,6 +1,6 @@
 import { expect } from 'vitest';
 
-/** Credentials that do not look like any, so that only code that knows them can redact them. */
+/** Credentials that don't look like credentials, so that only code that knows them can redact them. */
 export const CANARY = {
   openaiOne: 'heron.otter.kelp',
   openaiTwo: 'plover~quotes"and\\slashes$&',
@@ -22,7 +22,7 @@ export const CANARY = {
   cron: 'sanderling.seablite',
 } as const;
 
-/** One model of each vendor in `canarySettings`, and so of each protocol. */
+/** One model per vendor in `canarySettings`, and thus per protocol. */
 export const CANARY_MODELS = [
   'vendor-a/text-embedding-3-small',
   'vendor-b/embedding-001',
@@ -40,7 +40,7 @@ export const CANARY_MODELS = [
   'nim/baai/bge-m3',
 ];
 
-/** Return settings with a credential for every part that takes one. @param base address of all vendors */
+/** Return settings with a credential for every part that accepts one. @param base address of all vendors */
 export function canarySettings(base: string): Record<string, unknown> {
   const rules = { retries_max: 0, timeout_seconds: 5 };
   const one = (protocol: string, api_key: string) => ({ protocol, base_url: `${base}/v1`, api_key, ...rules });
@@ -82,10 +82,10 @@ export function canarySettings(base: string): Record<string, unknown> {
   };
 }
 
-/** Credentials in clear, escaped as in JSON and escaped as in a URL. */
+/** Credentials in plain text, escaped as in JSON, and escaped as in a URL. */
 const FORMS = Object.values(CANARY).flatMap((value) => [value, JSON.stringify(value).slice(1, -1), encodeURI(value)]);
 
-/** Expect that a text has none of the credentials. @param where source of the text, for the message of a failure */
+/** Expect that a text contains none of the credentials. @param where source of the text, for the failure message */
 export function expectClean(where: string, text: string): void {
   for (const form of FORMS) expect([where, text.includes(form), text]).toEqual([where, false, text]);
 }

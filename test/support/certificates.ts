@@ -1,5 +1,5 @@
 import path from 'node:path';
 
-/** Files of the certificate of test servers, for `localhost` and 127.0.0.1, and of its key. It signs itself. */
+/** Files of the self-signed certificate of test servers (for `localhost` and 127.0.0.1) and its key. */
 export const TEST_CA = path.join(import.meta.dirname, 'certificates/localhost.crt');
 export const TEST_KEY = path.join(import.meta.dirname, 'certificates/localhost.key');

@@ -6,7 +6,7 @@ import { uploadDocument } from '../../src/ingest/upload.ts';
 import type { Answer, TestApi } from './api.ts';
 import { until } from './until.ts';
 
-/** Settings with a deadline that every reply meets on a busy machine. */
+/** Settings with a deadline that every reply meets even on a busy machine. */
 export const PATIENT = { channels: { reply_deadline_seconds: 60 } };
 
 export const WEBHOOK = '/v1/channels/messenger/webhook';
@@ -39,7 +39,7 @@ export function nowSeconds(): string {
   return String(Math.floor(Date.now() / 1000));
 }
 
-/** Make a signed delivery that is ready to be sent. Undefined fields are left out. */
+/** Build a signed delivery, ready to be sent. Omit undefined fields. */
 export function signedDelivery(
   fields: TestDelivery | string,
   { secret = 'signing-secret-canary-0123456789', timestamp = nowSeconds(), headers = {} }: DeliveryOptions = {},
@@ -77,7 +77,7 @@ export function textOf(answer: Answer): string {
 }
 
 let users = 0;
-/** Return a user id that no other delivery has, so that the delivery is not a repetition. */
+/** Return a unique user id, so that a delivery doesn't count as a repetition. */
 export function freshUser(): string {
   users++;
   return `user-${users}`;

@@ -1,6 +1,6 @@
 /**
- * Main of a child process that merges the files of tables, and closes all tables meanwhile, again and again. Argument: an
- * empty directory.
+ * Main module of a child process that repeatedly merges the files of tables, and closes all tables meanwhile. Argument:
+ * an empty directory.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { toArrowTable } from '../../src/index/lance/chunk-table.ts';
@@ -19,7 +19,7 @@ for (let round = 0; round < ROUNDS; round++) {
     for (let row = 0; row < 3; row++) await table.add(toArrowTable([generationOf(row, [`heron ${row}`])]) as never);
     merging.push(mergeFiles(table, Date.now()));
   }
-  // Moments that differ from round to round: while LanceDB reads, writes and cleans up.
+  // Vary the moment from round to round: while LanceDB reads, writes and cleans up.
   await delay(round);
   await tables.close();
   await Promise.allSettled(merging);

@@ -3,9 +3,9 @@ import module from 'node:module';
 
 export interface CommandCall {
   readonly args: readonly string[];
-  /** Whole environment of the command. */
+  /** Complete environment of the command. */
   readonly env: NodeJS.ProcessEnv;
-  /** Text that is written to both streams after the command. */
+  /** Text to write to both streams after the command. */
   readonly end: string;
 }
 
@@ -24,14 +24,14 @@ Object.assign(fs, { write: writeSynchronously });
 module.enableCompileCache();
 const { runCommandLine } = await import('../../src/cli/run-command-line.ts');
 
-/** Run command lines one after the other like `bin/service`, without the cost of starting Node for each. */
+/** Run command lines in sequence like `bin/service`, without starting Node for each. */
 process.on('message', async ({ args, env, end }: CommandCall) => {
   for (const name of Object.keys(process.env)) delete process.env[name];
   Object.assign(process.env, env);
   process.exitCode = undefined;
   await runCommandLine(ROOT, args);
   const code = process.exitCode ?? 0;
-  process.stdout.removeAllListeners('drain'); // Every flush of oclif leaves one listener.
+  process.stdout.removeAllListeners('drain'); // Every oclif flush leaves a listener.
   process.stdout.write(end);
   process.stderr.write(end);
   process.send?.({ code });

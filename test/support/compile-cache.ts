@@ -1,4 +1,4 @@
-/** Setup of every test file: modules that another test process has compiled are not compiled again. */
+/** Setup of every test file: reuse modules compiled by other test processes. */
 import { enableCompileCache } from 'node:module';
 
 enableCompileCache();

@@ -1,4 +1,4 @@
-/** Main of a thread that answers each call with its argument and the number of calls that came with it. */
+/** Main module of a thread that answers each call with its argument and the number of calls in its message. */
 import { parentPort } from 'node:worker_threads';
 import type { ThreadCall } from '../../src/platform/dedicated-thread.ts';
 

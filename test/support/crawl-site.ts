@@ -8,13 +8,13 @@ import type { EntryFault, ListedEntry, ReadEntry, ReaderState } from '../../src/
 import { openWebReader } from '../../src/memory/readers/web/web-reader.ts';
 import { webFields, webSettingsOf } from '../../src/platform/web-source-settings.ts';
 
-/** Source of one website, which a test synchronises again and again without a database. */
+/** Source of one website that a test can synchronise repeatedly without a database. */
 export interface CrawledSite {
   /** Folder of the data directory. */
   readonly dataDir: string;
-  /** Notes between two crawls; null before the first one. */
+  /** State between crawls; null before the first one. */
   state: Buffer | null;
-  /** Crawl, and read the entries whose version is new. */
+  /** Crawl, and read the entries with a new version. */
   crawl(signal?: AbortSignal): Promise<Crawled>;
 }
 

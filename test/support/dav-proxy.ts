@@ -1,13 +1,13 @@
 import { createServer, type IncomingMessage, request, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** Answer to a request instead of the server's. */
+/** Response to a request in place of the server's. */
 export type DavAnswer = (request: IncomingMessage, response: ServerResponse) => void;
 
-/** HTTP proxy before a WebDAV server on this host, which answers some requests itself. */
+/** HTTP proxy in front of a local WebDAV server. It answers some requests itself. */
 export interface DavProxy {
   readonly url: string;
-  /** Answers by the decoded path of the request. An entry with a method, `PROPFIND /path`, comes first. */
+  /** Responses by decoded request path. An entry with a method, `PROPFIND /path`, takes precedence. */
   readonly answers: Map<string, DavAnswer>;
   /** Requests so far, as method and decoded path. */
   readonly requests: readonly string[];

@@ -8,7 +8,7 @@ import { getCACertificates, setDefaultCACertificates } from 'node:tls';
 
 const CERTIFICATES = path.join(import.meta.dirname, 'certificates');
 
-/** Server of metadata documents of clients, by https under a certificate that this process trusts. */
+/** HTTPS server of client metadata documents, with a certificate that this process trusts. */
 export interface DocumentServer {
   /** Host with its port. */
   readonly host: string;

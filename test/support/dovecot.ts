@@ -12,7 +12,7 @@ import { until } from './until.ts';
 
 export const MAIL_USER = 'keeper';
 export const MAIL_PASSWORD = 'guillemot and samphire';
-/** User of the system that owns the mail if the tests run as root, since Dovecot refuses root. */
+/** System user that owns the mail if the tests run as root, since Dovecot refuses root. */
 const NOBODY = 65_534;
 
 export interface TestDovecot {
@@ -36,7 +36,7 @@ export function dovecotAvailable(): boolean {
 /**
  * Start Dovecot with one user and an empty mailbox, on free ports of the loopback address.
  *
- * @param tokenInfoUrl address that tells whom an access token belongs to; without it, only the password is valid
+ * @param tokenInfoUrl address that returns the owner of an access token; without it, only the password is valid
  */
 export async function startDovecot(options: { readonly tokenInfoUrl?: string } = {}): Promise<TestDovecot> {
   const directory = await mkdtemp(path.join(tmpdir(), 'service-test-mail-'));

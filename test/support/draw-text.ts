@@ -146,7 +146,7 @@ function drawingOf(drawings: Readonly<Record<string, string>>, letter: string): 
   return drawing;
 }
 
-/** Return the shape of a character and the distance to the next one, in shares of the letter height. */
+/** Return the shape of a character and the distance to the next one, as fractions of the letter height. */
 function glyphOf(character: string): { parts: Part[]; advance: number } {
   if (character === ' ') return { parts: [], advance: 0.6 };
   if (character >= '가' && character <= '힣') {

@@ -1,18 +1,18 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** Answer of a vendor that repeats the credential of a request. */
+/** Vendor response that echoes the credential of a request. */
 export interface Echo {
   readonly status: number;
-  /** Return the whole answer with the credential in it, or null to reset the connection. */
+  /** Return the whole response including the credential, or null to reset the connection. */
   readonly body: (credential: string) => string | null;
   readonly headers?: (credential: string) => Record<string, string>;
 }
 
-/** HTTP fake of a vendor of any protocol whose answers repeat the credential of the request. */
+/** HTTP fake of a vendor of any protocol. Its responses echo the request's credential. */
 export class EchoUpstream {
   echo: Echo = { status: 500, body: () => '{}' };
-  /** Every credential that was received, without its scheme. */
+  /** Every received credential, without its scheme. */
   readonly credentials = new Set<string>();
   readonly #server: Server;
 

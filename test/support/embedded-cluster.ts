@@ -16,7 +16,7 @@ export const isRoot = process.getuid?.() === 0;
 export interface ClusterUnderTest {
   /** Directory of the test, which other users may traverse. */
   root: string;
-  /** Data directory of the server, which does not exist at first. A test may set another path below `root`. */
+  /** Data directory of the server; it doesn't exist at first. A test may set another path below `root`. */
   dataDir: string;
   open(options?: { packageDirectory?: string; settings?: Record<string, string> }): Promise<EmbeddedPostgres>;
   postmasterPid(): Promise<number>;
@@ -43,7 +43,7 @@ export function clusterUnderTest(): ClusterUnderTest {
       process.kill(pid, 'SIGQUIT');
       await expectGone(pid);
     }
-    // The initdb of a process that a test has killed may still write.
+    // The initdb of a killed process may still be writing.
     await rm(cluster.root, { recursive: true, force: true, maxRetries: 20 });
   });
   return cluster;
@@ -62,7 +62,7 @@ export async function isRunning(pid: number): Promise<boolean> {
   return (await livenessOf({ ...(await ownIdentity()), pid, startTime: null })) === 'alive';
 }
 
-/** Wait until a process is gone. The server removes its pid file some moments before it exits. */
+/** Wait until a process is gone. The server removes its pid file shortly before it exits. */
 export async function expectGone(pid: number): Promise<void> {
   await expect.poll(() => isRunning(pid), { timeout: END_MS_MAX }).toBe(false);
 }

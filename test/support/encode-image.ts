@@ -1,7 +1,7 @@
 import { crc32, deflateSync } from 'node:zlib';
 import type { Bitmap } from './draw-text.ts';
 
-// Encoders of grey bitmaps to the accepted formats, each the smallest that its format allows.
+// Encoders of grey bitmaps in the accepted formats, each in the simplest form that its format allows.
 
 /** Encode as PNG, 8-bit grey (W3C PNG, third edition). */
 export function encodePng({ width, height, pixels }: Bitmap): Buffer {
@@ -10,7 +10,7 @@ export function encodePng({ width, height, pixels }: Bitmap): Buffer {
   return pngOf(width, height, 0, deflateSync(rows));
 }
 
-/** Make a PNG with any declared size and any image data. @param colourType 0 grey, 2 RGB, 6 RGBA */
+/** Create a PNG with an arbitrary declared size and image data. @param colourType 0 grey, 2 RGB, 6 RGBA */
 export function pngOf(width: number, height: number, colourType: number, imageData: Uint8Array): Buffer {
   const header = Buffer.alloc(13);
   header.writeUInt32BE(width, 0);
@@ -142,7 +142,7 @@ function webpLossless({ width, height, pixels }: Bitmap): Buffer {
   bits.put(0, 1); // No further transform,
   bits.put(0, 1); // no colour cache,
   bits.put(0, 1); // no meta prefix codes.
-  // Green: 256 literals of 8 bits, then 24 lengths that are not used. Code lengths 0 and 8 take one bit each.
+  // Green: 256 literals of 8 bits, then 24 unused lengths. Code lengths 0 and 8 take one bit each.
   bits.put(0, 1);
   const order = [17, 18, 0, 1, 2, 3, 4, 5, 16, 6, 7, 8];
   bits.put(order.length - 4, 4);

@@ -1,6 +1,6 @@
 import type { TestApi } from './api.ts';
 
-/** Event of a stream, as a browser gets it. */
+/** Event of a stream, as a browser receives it. */
 export interface SentEvent {
   readonly id: string;
   readonly event: string;

@@ -1,6 +1,6 @@
 /**
- * Scale a number of an extended test by `EXTENDED_SCALE`, so that a run with 0.01 shows within a minute that the test
- * starts and passes.
+ * Scale a number of an extended test by `EXTENDED_SCALE`. A run with 0.01 shows within a minute that the test starts
+ * and passes.
  */
 export function scaled(full: number): number {
   const scale = Number(process.env['EXTENDED_SCALE'] ?? 1);

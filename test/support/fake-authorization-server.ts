@@ -1,16 +1,16 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 
-/** HTTP fake of an authorization server (RFC 6749): it gives access tokens, and tells whom they belong to. */
+/** HTTP fake of an authorization server (RFC 6749). It issues access tokens, and returns their owners. */
 export interface FakeAuthorizationServer {
   readonly tokenUrl: string;
   /** Address to which a token is appended; it answers `{"user": …, "active": "true"}`, or status 401. */
   readonly tokenInfoUrl: string;
   /** Forms of the requests for tokens, in order. */
   readonly requests: readonly Record<string, string>[];
-  /** Status and body of the next answers to requests for tokens; null: a valid token. */
+  /** Status and body of the next responses to token requests; null to return a valid token. */
   refusal: { readonly status: number; readonly body: string } | null;
-  /** Token to give instead of a valid one; null: a valid one. */
+  /** Token to return instead of a valid one; null for a valid one. */
   wrongToken: string | null;
   close(): Promise<void>;
 }

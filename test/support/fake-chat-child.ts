@@ -1,5 +1,5 @@
 import { startFakeChat } from './fake-chat.ts';
 
-// Start a chat server that quotes, and print its URL. It ends with its parent.
+// Start a quoting chat server, and print its URL. It exits with its parent.
 const { url } = await startFakeChat('openai');
 process.stdout.write(url);

@@ -5,7 +5,7 @@ import { z } from 'zod';
 
 type Protocol = 'openai' | 'anthropic';
 
-/** Request bodies of each protocol. Anything else is refused, as the vendors refuse it. */
+/** Request bodies of each protocol. Anything else is refused, as by the vendors. */
 const content = z.string().min(1);
 const BODIES = {
   openai: z.strictObject({
@@ -29,7 +29,7 @@ const BODIES = {
   }),
 };
 
-/** Request as it arrived, in terms that both protocols share. */
+/** Received request, in terms shared by both protocols. */
 export interface ChatCallSeen {
   readonly model: string;
   readonly system: string;
@@ -38,32 +38,32 @@ export interface ChatCallSeen {
   readonly key: string | undefined;
   /** Passages of the prompt by number. */
   readonly passages: ReadonlyMap<number, string>;
-  /** Question of the prompt, or the last one of a conversation to rewrite. */
+  /** Question of the prompt, or last question of a conversation to rewrite. */
   readonly question: string;
   readonly isRewriting: boolean;
-  /** True once the client has closed the connection before the end of the answer. */
+  /** True once the client has closed the connection before the end of the response. */
   readonly isAbandoned: () => boolean;
-  /** Port of the client, which tells connections apart. */
+  /** Port of the client, which identifies the connection. */
   readonly port: number;
 }
 
 export interface FakeChat {
   readonly url: string;
   readonly calls: ChatCallSeen[];
-  /** Text of the next answers. By default the first sentence of the first passages, each with its citation. */
+  /** Text of the next answers. By default, the first sentences of the first passages, each with its citation. */
   answerOf: (call: ChatCallSeen) => string;
-  /** Reason of the end, in the words of the protocol; null for a normal one. */
+  /** Finish reason in the protocol's words; null for a normal end. */
   endReason: string | null;
-  /** Tokens of each answer; null to report none. */
+  /** Token counts of each response; null to report none. */
   usage: { readonly input: number; readonly output: number } | null;
-  /** Wait before each part of an answer. */
+  /** Wait before each part of a response. */
   beforePart: (nth: number) => Promise<void>;
-  /** Replacement of the normal answer, or null. */
+  /** Replacement of the normal response, or null. */
   misbehave: ((response: ServerResponse, call: ChatCallSeen) => void) | null;
   close(): Promise<void>;
 }
 
-/** Start a server of the chat API of a vendor on loopback. It answers as a model that quotes. */
+/** Start a server of the chat API of a vendor on loopback. It answers like a model that quotes. */
 export async function startFakeChat(protocol: Protocol): Promise<FakeChat> {
   const fake: Omit<FakeChat, 'url' | 'close'> = {
     calls: [],
@@ -113,12 +113,12 @@ export async function startFakeChat(protocol: Protocol): Promise<FakeChat> {
   });
 }
 
-/** Send the events of an answer and then close the connection without its end. */
+/** Send the first events of a response, and then close the connection prematurely. */
 export function cutOffAfter(text: string) {
   return (response: ServerResponse) => {
     response.writeHead(200, { 'content-type': 'text/event-stream' });
     response.write(`data: ${JSON.stringify({ choices: [{ index: 0, delta: { content: text } }] })}\n\n`);
-    // The client reads the first part before the connection breaks.
+    // Let the client read the first part before the connection breaks.
     setImmediate(() => response.end());
   };
 }

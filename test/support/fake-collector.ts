@@ -29,7 +29,7 @@ export interface FakeCollector {
   close(): Promise<void>;
 }
 
-/** Start a collector of traces that speaks OTLP over HTTP in protobuf, and refuses everything else. */
+/** Start a trace collector that accepts only OTLP over HTTP in protobuf. */
 export async function startFakeCollector({ status = 200 }: { status?: number } = {}): Promise<FakeCollector> {
   const spans: CollectedSpan[] = [];
   const headers: FakeCollector['headers'] = [];

@@ -5,26 +5,26 @@ import type { AddressInfo } from 'node:net';
 /** Files of a model by path. */
 export type HubFiles = Record<string, Buffer>;
 
-/** Handler that may answer a request for a file in place of the hub; it returns true if it did. */
+/** Handler that may answer a file request in place of the hub. It returns true if it did. */
 type Fault = (path: string, request: IncomingMessage, response: ServerResponse) => boolean;
 
 const COMMIT = 'c'.repeat(40);
 const REVISIONS = new Set(['main', COMMIT].map((revision) => `/api/models/org/model/revision/${revision}`));
 
-/** Hub on loopback with one model, which answers as Hugging Face's does. */
+/** Local hub with one model, which responds like Hugging Face's. */
 export class FakeHub {
   readonly url: string;
-  /** Requests for files, with their ranges. */
+  /** File requests, with their ranges. */
   readonly requests: { path: string; range: string | undefined; token: string | undefined }[] = [];
-  /** Replaces answers. */
+  /** Handler that may replace responses. */
   fault: Fault = () => false;
-  /** Status of every answer, in place of the true one. */
+  /** Status of every response, in place of the normal one. */
   status: number | null = null;
-  /** Token that is needed. */
+  /** Required token. */
   token: string | null = null;
-  /** Metadata of its model card, as the hub repeats them. */
+  /** Model card metadata, as returned by the hub. */
   card: object | null = { license: 'mit' };
-  /** Entries of the list of files in place of the true ones. */
+  /** Entries of the file list, in place of the real ones. */
   tree: object[] | null = null;
   readonly #files: HubFiles;
   readonly #server: ReturnType<typeof createServer>;
@@ -71,7 +71,7 @@ export class FakeHub {
     return JSON.stringify({ sha: COMMIT, cardData: this.card });
   }
 
-  /** Entries of the list of files: large files have a SHA-256, small ones the digest of git. */
+  /** List the files: large files have a SHA-256, small ones a git digest. */
   list(): { type: string; path: string; oid: string; size: number; lfs?: { oid: string; size: number } }[] {
     return Object.entries(this.#files).map(([path, content]) => {
       const size = content.length;

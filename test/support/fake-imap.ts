@@ -2,14 +2,14 @@ import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 
 /**
- * Replies to a command: lines without their ends. `TAG` stands for the tag of the command, and the line `CLOSE` closes
- * the connection.
+ * Replies to a command: lines without line endings. `TAG` stands for the tag of the command, and the line `CLOSE`
+ * closes the connection.
  */
 export type ImapScript = (command: string) => readonly string[] | null;
 
 /**
- * Start a server that greets as IMAP4rev1 (RFC 3501) and answers each line by a script, for faults that Dovecot does
- * not have. Without a reply of the script, it answers a command with OK.
+ * Start a server that greets as IMAP4rev1 (RFC 3501) and answers each line by a script, for faults that Dovecot doesn't
+ * have. If the script has no reply, it answers a command with OK.
  */
 export async function startFakeImap(script: ImapScript): Promise<{ readonly port: number; close(): Promise<void> }> {
   const server = createServer((socket) => {

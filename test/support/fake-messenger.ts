@@ -37,7 +37,7 @@ export class FakeMessenger {
     return `${this.origin}/v1/notify`;
   }
 
-  /** Accept messages again, and forget the recorded ones. */
+  /** Accept messages again, and clear the recorded ones. */
   reset(): void {
     this.answer = this.#accept;
     this.seen.length = 0;

@@ -10,7 +10,7 @@ export interface TestServer {
   close(): Promise<void>;
 }
 
-/** Start a server that tells its version as a Milvus does, and answers nothing else. */
+/** Start a server that reports its version like Milvus, and answers nothing else. */
 export async function startVersionServer(version: string): Promise<TestServer> {
   const sessions = new Set<ServerHttp2Session>();
   const server = createServer();
@@ -38,7 +38,7 @@ export async function startVersionServer(version: string): Promise<TestServer> {
   };
 }
 
-/** Start a server that takes TLS off the connections to a port of this host. */
+/** Start a server that terminates TLS in front of a local port. */
 export async function startTlsProxy(targetPort: number): Promise<TestServer> {
   const tls = { cert: readFileSync(TEST_CA), key: readFileSync(TEST_KEY), ALPNProtocols: ['h2'] };
   const sockets = new Set<Socket>();

@@ -46,14 +46,14 @@ export interface RerankCallSeen {
   readonly authorization: string | undefined;
   readonly query: string;
   readonly texts: readonly string[];
-  /** True if texts that are too long may be cut. */
+  /** True if texts that are too long may be truncated. */
   readonly truncates: boolean;
 }
 
 export interface FakeReranker {
   readonly url: string;
   readonly calls: RerankCallSeen[];
-  /** Score of a text. By default a shorter text has a higher score. */
+  /** Score of a text. By default, shorter texts have higher scores. */
   scoreOf: (text: string, query: string) => number;
   /** Tokens of each answer; null to report none. */
   tokens: number | null;
@@ -62,7 +62,7 @@ export interface FakeReranker {
   close(): Promise<void>;
 }
 
-/** Start an HTTP fake of a reranker of one protocol. Like real rerankers it answers with the best text first. */
+/** Start an HTTP fake of a reranker of one protocol. Like real rerankers, it returns the best text first. */
 export async function startFakeReranker(protocol: Protocol): Promise<FakeReranker> {
   const path = protocol === 'cohere' ? '/v2/rerank' : '/rerank';
   const server = createServer(async (request, response) => {
@@ -115,7 +115,7 @@ export async function startFakeReranker(protocol: Protocol): Promise<FakeReranke
   return Object.assign(fake, { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` });
 }
 
-/** Delay an answer for longer than any deadline of a test. */
+/** Delay a response for longer than any test deadline. */
 export async function stall(response: ServerResponse): Promise<void> {
   await delay(60_000, undefined, { ref: false });
   response.end();

@@ -16,7 +16,7 @@ interface Refusal {
 export class FakeTokenServer {
   readonly #server: Server;
   readonly #keys = generateKeyPairSync('rsa', { modulusLength: 2048 });
-  /** Tokens that it gave, in order. */
+  /** Issued tokens, in order. */
   readonly tokens: string[] = [];
   expiresInSeconds = 3600;
   refusal: Refusal | null = null;

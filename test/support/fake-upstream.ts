@@ -15,7 +15,7 @@ export interface UpstreamCallSeen {
   readonly protocol: ProtocolName;
   readonly model: string;
   readonly texts: readonly string[];
-  /** Task type in the protocol's own word. */
+  /** Task type in the protocol's own terms. */
   readonly taskType: string | null;
   readonly dimensions: number | null;
   /** Headers without the credential. */
@@ -24,25 +24,25 @@ export interface UpstreamCallSeen {
   readonly apiKey: string | null;
   /** Parsed body. */
   readonly body: unknown;
-  /** True if the client disconnected before it had its answer. */
+  /** True if the client disconnected before it got the response. */
   aborted: boolean;
 }
 
 export interface FakeUpstreamOptions {
-  /** Dimension of answers to requests without one: for all models, or by model. Default 8. */
+  /** Dimension to use for requests without one: for all models, or by model. Default 8. */
   readonly dimensions?: number | Readonly<Record<string, number>>;
-  /** Accepted keys. By default no key is needed, and a request with one is refused. */
+  /** Accepted keys. By default, no key is needed, and a request with one is refused. */
   readonly apiKeys?: readonly string[];
   /** Access key of AWS whose signature is accepted instead of a key. */
   readonly awsKey?: FakeAwsKey;
   /** Answer with numbers even if base64 is requested, like servers without base64. */
   readonly numbersOnly?: boolean;
   /**
-   * Answer with vectors of the meaning of texts, which are equal for all models up to a rotation and so can be aligned.
-   * By default vectors are pseudo-random and unrelated.
+   * Return vectors by the meaning of texts, which are equal for all models up to a rotation and thus can be aligned. By
+   * default, vectors are pseudo-random and unrelated.
    */
   readonly semantic?: boolean;
-  /** Vector of a text by the model's own idea of its meaning; null for that of the other options. */
+  /** Model-specific vector of a text; null to use the other options. */
   readonly vectors?: (model: string, text: string, dimensions: number) => Float32Array | null;
   /** Maximum number of texts of one call. Default: that of the protocol. */
   readonly itemsMax?: number;
@@ -54,7 +54,7 @@ export function fakeTokens(text: string): number {
 }
 
 /**
- * HTTP fake of an embedding vendor that speaks all protocols and refuses every request that the real vendors do not
+ * HTTP fake of an embedding vendor. It supports all protocols and refuses every request that the real vendors don't
  * define. Malformed requests are listed in `violations`, which tests expect to be empty.
  */
 export class FakeUpstream {
@@ -63,9 +63,9 @@ export class FakeUpstream {
   readonly violations: string[] = [];
   /** Largest number of concurrent calls so far. */
   concurrencySeen = 0;
-  /** Choose the behaviour of each call without a queued one; null means a correct answer. */
+  /** Choose the behaviour of each call without a queued one; null means a correct response. */
   decide: (call: UpstreamCallSeen) => Behaviour | null = () => null;
-  /** Callback after each answer that was sent completely. */
+  /** Called after each completely sent response. */
   onAnswered: (call: UpstreamCallSeen) => void = () => {};
   readonly #options: FakeUpstreamOptions;
   readonly #queue: Behaviour[] = [];
@@ -95,12 +95,12 @@ export class FakeUpstream {
     return this.url + (WIRE[protocol].usualBase ?? WIRE[protocol].base);
   }
 
-  /** Queue behaviours of the next calls, one for each call. */
+  /** Queue behaviours of the next calls, one per call. */
   next(...behaviours: readonly Behaviour[]): void {
     this.#queue.push(...behaviours);
   }
 
-  /** Return the vector of a correct answer for a text. */
+  /** Return the vector of a correct response for a text. */
   vectorOf(model: string, text: string, dimensions: number | null = null): Float32Array {
     const length = dimensions ?? this.#nativeDimension(model);
     const own = this.#options.vectors?.(model, text, length) ?? null;

@@ -15,7 +15,7 @@ export interface VisionCallSeen {
   readonly body: unknown;
 }
 
-/** Answer of a call: a text in the form of the protocol, or a function that writes any response. */
+/** Response to a call: a text to send in the protocol's form, or a function that writes any response. */
 export type VisionAnswer = string | { readonly take: (response: ServerResponse, call: VisionCallSeen) => void };
 
 /** Base64 of any length: a regular expression over megabytes can exhaust its stack. */
@@ -63,7 +63,7 @@ const Ollama = z.strictObject({
   options: z.strictObject({ temperature: z.literal(0), num_predict: z.int().positive() }),
 });
 
-/** HTTP fake of a vision vendor that speaks three protocols and refuses every request that they do not define. */
+/** HTTP fake of a vision vendor. It supports three protocols and refuses every request that they don't define. */
 export class FakeVision {
   readonly calls: VisionCallSeen[] = [];
   /** Malformed requests. Tests expect none. */
@@ -123,7 +123,7 @@ export function respond(response: ServerResponse, status: number, body: unknown,
   response.end(typeof body === 'string' ? body : JSON.stringify(body));
 }
 
-/** Return the body of a correct answer. */
+/** Return the body of a correct response. */
 export function bodyOf(protocol: Protocol, text: string): unknown {
   switch (protocol) {
     case 'openai':

@@ -14,7 +14,7 @@ import { LEXICAL_SPACE } from '../../src/projection/projections.ts';
 import { originIn } from './origins.ts';
 
 const CONCURRENT_APPENDS = 800;
-/** Documents of one commit that is written straight to the table: 10,000 rows of five chunks, 40 MB of vectors. */
+/** Documents per commit written directly to the table: 10,000 rows of five chunks, 40 MB of vectors. */
 const DOCUMENTS_PER_COMMIT = 2_000;
 
 /**
@@ -50,15 +50,15 @@ export async function fillIndex(
   await writer.close();
 }
 
-/** Passages that are made when they are needed, so that a million of them take no memory. */
+/** Passages generated on demand, so that a million of them take no memory. */
 export interface PassageSource {
   readonly count: number;
   at(nth: number): string;
 }
 
 /**
- * Fill an empty bucket like `fillIndex`, but write the rows straight to its table and settle it once, at the end: a
- * million rows in minutes. The table is not cleaned up later either, so that nothing but searches runs on it.
+ * Fill an empty bucket like `fillIndex`, but write the rows directly to its table and settle it once at the end: a
+ * million rows in minutes. The table isn't cleaned up later, so that only searches run on it.
  *
  * @param onRows called with the number of rows after each commit
  */
@@ -84,7 +84,7 @@ export async function fillIndexDirectly(
       generations.push(generationOf(number, texts));
     }
     const rows = toArrowTable(generations);
-    // The next rows are made while these are written.
+    // Generate the next rows while these are being written.
     await adding;
     adding = table.add(rows as never);
     onRows?.(Math.min(passages.count, last * chunksPerDocument));

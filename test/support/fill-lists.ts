@@ -16,8 +16,8 @@ export interface FilledOrganization {
 }
 
 /**
- * Fill the tables of all lists, alternating between the organizations, with states of which some are rare. Autovacuum is
- * off, so that plans and counts of rows are the same in each run.
+ * Fill the tables of all lists, alternating between the organizations, with some rare states. Turn autovacuum off, so
+ * that plans and row counts are the same in every run.
  */
 export async function fillLists(sql: Sql, organizations: readonly string[]): Promise<FilledOrganization[]> {
   const orgs = sql.array([...organizations]);

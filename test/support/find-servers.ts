@@ -27,7 +27,7 @@ export function findServers(): TestServers {
     pgbouncer: starts('pgbouncer', '--version'),
     dovecot: starts('dovecot', '--version'),
     wsgidav: starts('wsgidav', '--version'),
-    // It has no option that only prints something and ends well.
+    // Pebble has no option that prints something and exits successfully.
     pebble: spawnSync('pebble', ['-help'], { stdio: 'ignore' }).error === undefined,
     haproxy: starts('haproxy', '-v'),
     milvus: starts('milvus-lite', '--help'),

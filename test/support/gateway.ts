@@ -10,7 +10,7 @@ export const MULTILINGUAL = 'vendor-e/embeddings-v3';
 export interface TestGateway extends TestApi {
   /** Server of vendors `vendor-a` (OpenAI protocol) and `vendor-e` (Jina protocol). */
   readonly upstream: FakeUpstream;
-  /** Server of vendor `vendor-d` (TEI protocol), so that one vendor can be down while the others are not. */
+  /** Server of vendor `vendor-d` (TEI protocol), so that one vendor can be down while the others are up. */
   readonly korean: FakeUpstream;
 }
 

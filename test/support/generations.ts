@@ -1,6 +1,9 @@
 import type { Sql } from '../../src/platform/postgres.ts';
 
-/** Register a generation of the document `doc_<id>`, as ingest does before it appends rows. A known one stays. */
+/**
+ * Register a generation of the document `doc_<id>`, as ingest does before it appends rows. Leave a registered one
+ * unchanged.
+ */
 export async function registerGeneration(
   sql: Sql,
   generation: { id: number; orgId: string; bucketId: string; chunks?: number; space?: string },

@@ -11,14 +11,14 @@ import { until } from './until.ts';
 const AUTHOR = ['-c', 'user.name=Test', '-c', 'user.email=test@example.com', '-c', 'init.defaultBranch=main'];
 export const GIT_TOKEN = 'sandpiper.kelp';
 
-/** Repository on a server of this machine, and a working copy by which a test changes it. */
+/** Repository on a local server, and a working copy for changing it. */
 export interface GitRepository {
   readonly url: string;
   /** Settings of a connection beside its URL. */
   readonly settings: Readonly<Record<string, unknown>>;
   /** Folder of the working copy. */
   readonly work: string;
-  /** Commit all changes of the working copy at a time, and push them. */
+  /** Commit all changes of the working copy with the date `at`, and push them. */
   commit(at?: Date): void;
   /** Make the repository unreachable. @returns a function that brings it back */
   hide(): () => void;

@@ -8,7 +8,7 @@ import { migrate } from '../../src/platform/migrate.ts';
 import { openPostgres } from '../../src/platform/postgres.ts';
 import { findServers, type TestServers } from './find-servers.ts';
 
-/** Connection to the server of this run. The password is in clear text, since test workers get it as JSON. */
+/** Connection to the server of this run. The password is in plain text, since test workers receive it as JSON. */
 export interface TestPostgres {
   readonly host: string;
   readonly port: number;
@@ -90,7 +90,7 @@ async function removeLeftovers(): Promise<void> {
       await (await openEmbeddedPostgres({ dataDir, settings: SETTINGS })).release();
       await rm(dataDir, { recursive: true, force: true });
     } catch {
-      // The server belongs to another user, or another run is removing it.
+      // The server belongs to another user, or another run is already removing it.
     }
   }
 }

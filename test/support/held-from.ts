@@ -1,7 +1,7 @@
 /**
- * Return the number of the first text that an upstream holds until the next kill of a worker, so that there is progress
- * left for every kill: a job whose worker is killed several times without progress fails. After the last kill it holds
- * none.
+ * Return the number of the first text that an upstream holds back until the next kill of a worker, so that progress
+ * remains for every kill: a job whose worker is killed several times without progress fails. After the last kill, it
+ * holds back none.
  *
  * @param kill number of kills so far
  */

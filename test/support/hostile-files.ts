@@ -23,7 +23,7 @@ const MIB = 1024 * 1024;
 /** Unpacked size, larger than the limit of any document. */
 const BOMB_BYTES = 300 * MIB;
 
-/** Make a valid file of every format, as input of mutations. */
+/** Create a valid file of every format, as input for mutations. */
 export async function validFiles(): Promise<Record<string, Buffer>> {
   const table = '<tr><td>a</td><td>b</td></tr>';
   const cells = (row: number) =>
@@ -89,7 +89,7 @@ export async function validFiles(): Promise<Record<string, Buffer>> {
 
 type Wrap = (xml: string) => Buffer;
 
-/** Functions that make a document of each XML format with the given main part. */
+/** Functions that create a document of each XML format with the given main part. */
 const XML_FORMATS: Readonly<Record<string, Wrap>> = {
   docx: (xml) => makeDocx('', { 'word/document.xml': xml }),
   xlsx: (xml) => withPart(makeXlsx({ S: '' }), 'xl/worksheets/sheet1.xml', xml),
@@ -100,7 +100,7 @@ const XML_FORMATS: Readonly<Record<string, Wrap>> = {
   epub: (xml) => makeEpub({ 'a.xhtml': '' }, { more: { 'OEBPS/package.opf': xml } }),
 };
 
-/** Put an entry in front of an archive that has an entry of the same name. Readers take the first one. */
+/** Prepend an entry to an archive that has an entry with the same name. Readers use the first one. */
 function withPart(archive: Buffer, name: string, xml: string): Buffer {
   const first = writeZip([{ name, data: xml }]);
   return joinArchives(first, archive);
@@ -125,7 +125,10 @@ function joinArchives(a: Buffer, b: Buffer): Buffer {
   return Buffer.concat([files, central, end]);
 }
 
-/** Make XML files with attacks. @param canary file and server that only a reader that follows references accesses */
+/**
+ * Create XML files with attacks.
+ * @param canary file and server that only a reader that follows references would access
+ */
 export function xmlAttacks(canary: { file: string; url: string }): HostileFile[] {
   const laughs = Array.from({ length: 10 }, (_, i) => `<!ENTITY l${i + 1} "${`&l${i};`.repeat(10)}">`).join('');
   const attacks: Record<string, string> = {
@@ -151,7 +154,7 @@ export function xmlAttacks(canary: { file: string; url: string }): HostileFile[]
   );
 }
 
-/** Make small files that unpack to large ones. @param names the files to make; default: all */
+/** Create small files that unpack to large ones. @param names files to create; default: all */
 export function bombs(names?: readonly string[]): HostileFile[] {
   const zeros = Buffer.alloc(BOMB_BYTES, ' ');
   const bomb = {

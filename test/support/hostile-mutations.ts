@@ -2,7 +2,7 @@ import { createRandom, type SeededRandom } from './random.ts';
 
 type Mutation = (bytes: Buffer, random: SeededRandom, other: Buffer) => Buffer;
 
-/** Mutations of valid files, by accident or by attackers. The same seed gives the same damage. */
+/** Mutations of valid files, as by accident or attack. The same seed gives the same damage. */
 const MUTATIONS: Readonly<Record<string, Mutation>> = {
   'flipped bits': (bytes, random) => {
     const copy = Buffer.from(bytes);

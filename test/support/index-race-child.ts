@@ -11,9 +11,9 @@ import { chunkId, RACE_BUCKET, type RaceMessage, type RaceTask, readChunks } fro
 import { originIn } from './origins.ts';
 import { createRandom } from './random.ts';
 
-// Process of `runIndexRace`: `index-race-child.ts <task as JSON>`. It sends `ready`, and begins when it receives `go`.
+// Process of `runIndexRace`: `index-race-child.ts <task as JSON>`. It sends `ready`, and starts when it receives `go`.
 const CHUNKS_MAX = 6;
-/** Concurrent operations of one writer, so that a commit takes several together as in ingest. */
+/** Concurrent operations of one writer, so that a commit combines several, as in ingest. */
 const CONCURRENCY_MAX = 4;
 const FAULTS_MAX = 20;
 
@@ -73,9 +73,7 @@ async function write(): Promise<void> {
   await send({ kind: 'done' });
 }
 
-/**
- * Read until a message to stop. A generation that is written before and after a read must be in it completely, once.
- */
+/** Read until told to stop. A generation that exists before and after a read must be in it completely, exactly once. */
 async function read(): Promise<void> {
   const faults: string[] = [];
   let reads = 0;

@@ -27,7 +27,7 @@ export interface RaceReport {
   readonly rowsExpected: number;
   readonly rowsLost: number;
   readonly rowsDoubled: number;
-  /** Rows that were dropped or never written, and are still there. */
+  /** Rows that were dropped or never written but are still there. */
   readonly rowsLeftOver: number;
   /** Number of reads of the whole table during the writes. */
   readonly reads: number;

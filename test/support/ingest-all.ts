@@ -5,7 +5,7 @@ import { uploadDocument } from '../../src/ingest/upload.ts';
 import { until } from './until.ts';
 
 const CONCURRENT_UPLOADS = 8;
-/** Bound of an ingest, and of the vectors of a model of the host, of thousands of documents on two busy cores. */
+/** Time limit for ingesting thousands of documents, including vectors of a local model, on two busy cores. */
 const SET_MS_MAX = 3_600_000;
 
 /**
@@ -43,7 +43,7 @@ export async function ingestAll(
     { withinMs: SET_MS_MAX, everyMs: 50, what: 'ingest' },
   );
   const perSecond = documents.length / ((performance.now() - beganMs) / 1000);
-  // A model of the host makes the vectors after the documents are ready.
+  // A local model computes the vectors after the documents are ready.
   await until(
     async () => {
       const rows = await appliance.sql`

@@ -1,5 +1,5 @@
 /**
- * Website of many linked pages, in a process of its own. The argument is the number of pages. Each page links to the
+ * Website with many linked pages, in a separate process. The argument is the number of pages. Each page links to the
  * first page, to its neighbours and to ten pages further on, and has an ETag.
  */
 import { createServer } from 'node:http';

@@ -16,7 +16,7 @@ export const FIXTURES = fileURLToPath(new URL('../fixtures/local-models/', impor
 
 /** Dimension of the vectors of the small models. */
 export const DIMENSION = 32;
-/** Tokens that the small embedding models take. */
+/** Token limit of the small embedding models. */
 export const TOKENS_MAX = 64;
 
 function unpack(file: string): Buffer<ArrayBuffer> {
@@ -68,7 +68,7 @@ export function lowestCosine(a: Float32Array, b: Float32Array, rows: readonly nu
   return lowest;
 }
 
-/** Make the argument of the process of a small model. */
+/** Build the argument of the process of a small model. */
 export function argumentOf(name: 'bert' | 'decoder' | 'reranker', more: Partial<ModelArgument> = {}): ModelArgument {
   const folder = path.join(FIXTURES, name);
   return {
@@ -87,7 +87,7 @@ export function argumentOf(name: 'bert' | 'decoder' | 'reranker', more: Partial<
   };
 }
 
-/** Copy a small model to a folder of its own, which `change` may spoil. */
+/** Copy a small model to a new folder, which `change` may corrupt. */
 export function copyModel(name: string, change: (folder: string) => void = () => {}): string {
   const folder = mkdtempSync(path.join(tmpdir(), 'service-model-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));

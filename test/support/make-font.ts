@@ -1,4 +1,4 @@
-/** Tables of a TrueType font of empty glyphs. */
+/** Build the tables of a TrueType font with empty glyphs. */
 function tables(glyphs: number, cmap: Buffer): Record<string, Buffer> {
   const head = Buffer.alloc(54);
   head.writeUInt32BE(0x00010000, 0);

@@ -5,7 +5,7 @@ export interface MailPart {
   readonly more?: string;
 }
 
-/** Make a mail of the given parts, encoded in Base64. */
+/** Build a mail from the given parts, encoded in Base64. */
 export function makeMail(parts: readonly MailPart[], head = 'Subject: Harbour =?utf-8?B?7ZWt66eM?='): Buffer {
   const lines = [
     head,

@@ -10,7 +10,7 @@ import type { TestAppliance } from './appliance.ts';
 import { createTestDatabase, type TestDatabase } from './postgres.ts';
 import { until } from './until.ts';
 
-/** Make an empty folder, in its real path. */
+/** Create an empty folder, and return its real path. */
 export function makeFolder(): { folder: string; remove: () => void } {
   const folder = realpathSync(mkdtempSync(path.join(tmpdir(), 'service-source-')));
   mkdirSync(folder, { recursive: true });
@@ -18,7 +18,7 @@ export function makeFolder(): { folder: string; remove: () => void } {
 }
 
 export interface SourceDatabase {
-  /** Connection of the administrator, by which a test fills tables. */
+  /** Administrator's connection, for filling tables. */
   readonly sql: Sql;
   /** URL of a role that may only read. */
   readonly url: string;
@@ -27,7 +27,7 @@ export interface SourceDatabase {
   drop(): Promise<void>;
 }
 
-/** Create a database to read rows from, and a role without rights but SELECT in the schema public. */
+/** Create a database to read rows from, and a role that only has SELECT in the schema public. */
 export async function createSourceDatabase(): Promise<SourceDatabase> {
   const database: TestDatabase = await createTestDatabase({ isEmpty: true });
   const role = `reader_${database.connection.database.slice(5)}`;
@@ -52,7 +52,7 @@ export async function createSourceDatabase(): Promise<SourceDatabase> {
   };
 }
 
-/** Create a worker of synchronisations alone: the ingest jobs that they queue stay queued, and can be counted. */
+/** Create a worker only for synchronisations. The ingest jobs that they queue stay queued and can be counted. */
 export function syncWorker({ appliance }: TestAppliance): JobWorker {
   const { sql, notifier, logger, metrics, memory } = appliance;
   const options = { concurrency: 2, leaseMs: 10_000, retriesMax: 1, sweepMs: 50 };

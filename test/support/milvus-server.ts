@@ -13,7 +13,7 @@ export interface TestMilvus {
   /** Kill the server, and keep its data. */
   kill(): Promise<void>;
   start(): Promise<void>;
-  /** Stop the server from answering, and let it answer again. */
+  /** Stop the server from responding, and let it respond again. */
   pause(): void;
   resume(): void;
   /** Kill the server, and remove its data. */

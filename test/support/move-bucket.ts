@@ -6,7 +6,7 @@ import { until } from './until.ts';
 
 const MOVE_MS_MAX = 600_000;
 
-/** Move the index of a bucket to another engine, and wait until it is there. A worker must be running. */
+/** Move a bucket's index to another engine, and wait until the move is done. A worker must be running. */
 export async function moveBucket(appliance: Appliance, caller: Caller, bucket: string, engine: Engine): Promise<void> {
   const request = { bucket, engine };
   const { job_id: id } = await queueMove(appliance.ingest.reembed, caller, request, { dryRun: false });

@@ -12,7 +12,7 @@ export interface NoFilesReport {
   readonly ocr: Readonly<Record<string, unknown>> | null;
   readonly extract: Readonly<Record<string, unknown>> | null;
   readonly confinement: Readonly<Record<string, unknown>> | null;
-  /** True if the same confinement is found afterwards as in a process that never lacked files. */
+  /** True if the confinement found afterwards is the same as in a process that never lacked file descriptors. */
   readonly isConfinedLater: boolean;
   readonly unhandled: readonly string[];
 }
@@ -35,7 +35,7 @@ const opened: number[] = [];
 try {
   for (;;) opened.push(openSync('/dev/null', 'r'));
 } catch {
-  // There are no more.
+  // No more file descriptors are left.
 }
 const settle = await outcomeOf(
   settleInChild({ uri: '/nowhere', storageOptions: {}, name: 'one', step: 'merge', cleanupOlderThanMs: 0 }),

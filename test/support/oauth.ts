@@ -22,7 +22,7 @@ export async function registerClient(test: TestApi, metadata: Record<string, unk
   return (await test.call('POST', '/oauth/register', { json })).body.client_id;
 }
 
-/** Make the query of an authorization request. A parameter of null is left out. */
+/** Build the query of an authorization request. Omit null parameters. */
 export function authorizationQuery(clientId: string, pkce: Pkce, more: Record<string, string | null> = {}): string {
   const parameters = {
     client_id: clientId,
@@ -69,7 +69,7 @@ export interface Connected {
   readonly session: TestSession;
 }
 
-/** Give a new client access for the owner of a credential, and return its tokens. */
+/** Grant a new client access on behalf of a credential's owner, and return its tokens. */
 export async function connect(
   test: TestApi,
   credential: string,

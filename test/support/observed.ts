@@ -12,7 +12,7 @@ export interface ObservedService extends TestGateway {
   readonly metricsUrl: string;
 }
 
-/** Open a service with a vendor, a worker and a port for metrics, which has answered one request of each sort. */
+/** Open a service with a vendor, a worker and a metrics port, after one request of each kind. */
 export async function openObservedService(): Promise<ObservedService> {
   const gateway = await openTestGateway({ metrics: { port: 0 } });
   const { appliance } = gateway;
@@ -48,7 +48,7 @@ async function makeTraffic({ call, userKey: key }: ObservedService): Promise<voi
   if (upload.status !== 202) throw new Error(`the upload was answered with ${upload.status}`);
   const isReady = async () => (await call('GET', `/v1/jobs/${upload.body.job_id}`, { key })).body.status === 'ready';
   await until(isReady, { withinMs: 120_000, what: 'ingest of the document' });
-  // No worker takes it, so that a queue has a depth.
+  // No worker claims it, so that the queue isn't empty.
   await call('POST', '/v1/embed/jobs', { key, json: { texts: ['a queued text'], model: SMALL } });
   await call('POST', `/v2/buckets/${OBSERVED_BUCKET}/search`, { key, json: { query: 'otters' } });
 }

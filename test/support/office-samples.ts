@@ -1,6 +1,6 @@
 import { writeZip, type ZipEntry } from './write-zip.ts';
 
-// Office documents of hand-written parts, for content that no office program would write.
+// Office documents from hand-written parts, for content that no office program would write.
 
 const XML = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n';
 const RELATIONSHIPS = 'http://schemas.openxmlformats.org/officeDocument/2006/relationships';
@@ -84,7 +84,7 @@ export function makePptx(slides: readonly string[], notes: Readonly<Record<numbe
     '[Content_Types].xml': contentTypes('ppt/presentation.xml', 'presentationml.presentation'),
     '_rels/.rels': relationships({ 'ppt/presentation.xml': 'officeDocument' }),
   };
-  // Files are numbered backwards, so that the order of their names is not the order of the slides.
+  // Number files backwards, so that the order of names isn't the order of slides.
   const fileOf = (index: number) => `slides/slide${slides.length - index}.xml`;
   const ids = slides.map((_, index) => `<p:sldId id="${256 + index}" r:id="rId${index + 1}"/>`).join('');
   parts['ppt/presentation.xml'] = `${XML}<p:presentation ${spaces}><p:sldIdLst>${ids}</p:sldIdLst></p:presentation>`;

@@ -2,10 +2,9 @@ import { spawnSync } from 'node:child_process';
 import path from 'node:path';
 
 /**
- * Make a virtual environment of Python in a directory.
- *
- * @param requirements path of the list of its packages
- * @param options further options of the installation
+ * Create a Python virtual environment in a directory.
+ * @param requirements path of the requirements file
+ * @param options more installation options
  * @returns path of its interpreter; null, after a line on stdout, if that fails
  */
 export function openPython(directory: string, requirements: string, options: readonly string[] = []): string | null {
@@ -14,7 +13,7 @@ export function openPython(directory: string, requirements: string, options: rea
   const steps = [
     ['python3', '-m', 'venv', environment],
     [python, '-m', 'pip', 'install', '--quiet', '--no-compile', 'uv==0.13.9'],
-    // Installs in a tenth of the time of pip.
+    // uv installs in a tenth of the time of pip.
     [
       path.join(environment, 'bin', 'uv'),
       'pip',

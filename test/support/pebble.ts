@@ -13,9 +13,9 @@ import { until } from './until.ts';
 /** ACME server of a test: the authority, and a DNS in which every name is 127.0.0.1. */
 export interface TestAuthority {
   readonly directoryUrl: string;
-  /** File of the certificate that its HTTPS is trusted by. */
+  /** CA certificate file for its HTTPS. */
   readonly caFile: string;
-  /** Port at which it asks for challenges. */
+  /** Port on which it validates challenges. */
   readonly httpPort: number;
   /** Root of the certificates that it issues, PEM. */
   readonly root: string;

@@ -3,10 +3,10 @@ import type { ServerResponse } from 'node:http';
 import { FakeMessenger, type MessageSeen } from './fake-messenger.ts';
 import { until } from './until.ts';
 
-/** A platform as it sends deliveries, and the place where its form of replies has the text. */
+/** Platform: how it sends deliveries, and where its replies contain the text. */
 export interface Platform {
   readonly config: Record<string, unknown>;
-  /** Delivery of a question. The number makes it another one. */
+  /** Delivery of a question. Each number gives a different delivery. */
   body(text: string, number: number): object;
   /** Headers of a delivery, given the secret. @param at seconds since 1970 */
   headers(secret: string, bytes: string, at?: number): Record<string, string>;
@@ -14,10 +14,10 @@ export interface Platform {
   textOf(response: never): string;
   /** Path at the platform to which replies are posted; undefined if the response is the reply. */
   readonly calls?: string;
-  /** True if the platform sends a delivery again that was not answered. */
+  /** True if the platform resends a delivery that wasn't answered. */
   readonly repeats: boolean;
   readonly charsMax: number;
-  /** Deliveries that ask nothing. */
+  /** Deliveries that contain no question. */
   readonly silent: readonly object[];
 }
 
@@ -180,7 +180,7 @@ export const PLATFORMS: Record<string, Platform> = {
   },
 };
 
-/** Answers of platforms to a reply, and to the question if a credential is right, by path. */
+/** Platform responses to a reply, and to a credential check, by path. */
 const TAKEN: Record<string, object> = {
   '/api/auth.test': { ok: true, team: 'Subarachnoid Workspace', user: 'bot' },
   '/v2/bot/info': { userId: 'Ub9952f8', basicId: '@216ru', displayName: 'Example' },
@@ -188,7 +188,7 @@ const TAKEN: Record<string, object> = {
   '/v2/bot/message/reply': { sentMessages: [{ id: '461230966842064897' }] },
 };
 
-/** Take a reply as its platform does. Any other path is a callback of Kakao. */
+/** Accept a reply as its platform does. Any other path is a callback of Kakao. */
 export function takeReply(response: ServerResponse, { path }: MessageSeen): void {
   const body = TAKEN[path] ?? { taskId: 't', status: 'SUCCESS', message: '', timestamp: 1 };
   response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(body));

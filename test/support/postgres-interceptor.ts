@@ -85,8 +85,8 @@ class Relay {
 }
 
 /**
- * Open a proxy between one process and PostgreSQL that recognises every statement, prepared ones too, so that a test
- * can stop that process at a chosen statement.
+ * Open a proxy between one process and PostgreSQL that recognises every statement, including prepared ones, so that a
+ * test can stop the process at a chosen statement.
  */
 export async function openPostgresInterceptor(server: PostgresConnection): Promise<PostgresInterceptor> {
   const sockets = new Set<Socket>();

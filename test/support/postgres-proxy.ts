@@ -10,11 +10,11 @@ export interface PostgresProxy {
   /** Refuse new connections until `open`; those that are open stay. */
   refuse(): void;
   open(): Promise<void>;
-  /** Let nothing pass, on connections that stay open and on new ones, until `thaw`. */
+  /** Block all traffic, on open and new connections, until `thaw`. */
   freeze(): void;
-  /** Let new connections pass. Those that were open or made while it was frozen stay silent. */
+  /** Let new connections pass. Connections that were open or opened while frozen stay silent. */
   thaw(): void;
-  /** Delay what is sent on connections that are opened from now on. */
+  /** Delay traffic on connections opened from now on. */
   delayNewConnections(ms: number): void;
   /** Close the connection on which the server confirms the next COMMIT, instead of forwarding the confirmation. */
   loseNextCommit(): void;
@@ -22,7 +22,7 @@ export interface PostgresProxy {
 }
 
 /**
- * Open a proxy between a pool and PostgreSQL that acts as a network that fails at chosen moments.
+ * Open a proxy between a pool and PostgreSQL that simulates network failures at chosen moments.
  *
  * @param options.rewrite changes what the server sends
  */

@@ -1,4 +1,4 @@
-/** Pseudo-random generator whose choices depend only on its seed. The moment of each choice is up to the machine. */
+/** Pseudo-random generator whose choices depend only on its seed. The timing of each choice depends on the machine. */
 export interface SeededRandom {
   /** 32 bits, as a whole number from 0. */
   bits(): number;

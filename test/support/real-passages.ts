@@ -6,9 +6,9 @@ const PACKAGES = fileURLToPath(new URL('../../node_modules', import.meta.url));
 const FILE_BYTES_MAX = 400_000;
 const PASSAGE_CHARS = 480;
 const PASSAGE_CHARS_MIN = 80;
-/** Passages that are read from files; further ones are put together from them. */
+/** Maximum passages to read from files; further ones are assembled from them. */
 const REAL_PASSAGES_MAX = 50_000;
-/** Prime distance of the passages that one is put together from. */
+/** Prime distance between the passages that one is assembled from. */
 const PASSAGE_STRIDE = 7_919;
 
 /** Read distinct passages of real text that is always available: documentation and code of the installed packages. */
@@ -31,8 +31,8 @@ export function readPassages(count: number): string[] {
 }
 
 /**
- * Make a source of any number of passages. Beyond those of the installed packages each is put together from parts of three
- * of them, so that words are as frequent and go together as in real text.
+ * Create a source of any number of passages. Beyond those in the installed packages, each is assembled from parts of
+ * three of them, so that word frequencies and combinations are as in real text.
  */
 export function openPassages(count: number): { readonly count: number; at(nth: number): string } {
   const real = readPassages(Math.min(count, REAL_PASSAGES_MAX));

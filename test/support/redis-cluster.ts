@@ -18,13 +18,14 @@ export interface RedisCluster {
   readonly addresses: readonly { readonly host: string; readonly port: number }[];
   /** Kill the primary of a key. @returns its port */
   killOwner(key: string): Promise<number>;
-  /** Return the port of the primary of a key, as a server that lives tells it. */
+  /** Return the port of a key's primary, as reported by a live server. */
   ownerOf(key: string): Promise<number>;
   drop(): Promise<void>;
 }
 
 /**
- * Start a Redis Cluster of three primaries, each with a replica, on the loopback address. A fail-over takes some seconds.
+ * Start a Redis Cluster of three primaries, each with a replica, on the loopback address. A failover takes some
+ * seconds.
  */
 export async function startRedisCluster(options: { password?: string } = {}): Promise<RedisCluster> {
   const { password } = options;

@@ -19,15 +19,17 @@ interface Operation {
   readonly responses: Readonly<Record<string, Response | { readonly $ref: string }>>;
 }
 
-/** Headers that must be documented where they are sent. Node, Koa and the security of every answer add the others. */
+/**
+ * Headers that must be documented where they are sent. Node, Koa and the security headers of every response add others.
+ */
 const DESCRIBED_HEADERS =
   /^(?:x-request-id|x-service-.*|ratelimit-.*|retry-after|deprecation|sunset|link|www-authenticate|idempotency-replayed|content-disposition)$/;
 
 const NAME = 'openapi';
 
 /**
- * Open a check of responses against an OpenAPI document. It throws for a status, a content type, a header or a body that
- * the document does not describe; requests outside of the document (404, 405) pass. Schemas are compiled when first used.
+ * Open a check of responses against an OpenAPI document. It throws for an undocumented status, content type, header or
+ * body. Requests outside of the document (404, 405) pass. Schemas are compiled on first use.
  */
 export function openResponseCheck(document: Json): (method: string, url: string, response: CheckedResponse) => void {
   const ajv = new Ajv2020({ strict: false, allErrors: false });

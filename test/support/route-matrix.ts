@@ -64,11 +64,11 @@ const NO_IDS = new Set([
   ],
   ...['createChannelConfig.config', 'createMemorySource.user_id', 'listMemorySources.user_id', 'searchMemory.buckets'],
   ...['deletePasskey.passkey', 'getOAuthResourceMetadata.path'],
-  // Grants of the caller alone, by ids that only its own list has.
+  // The caller's own grants, by ids that only its own list shows.
   ...['revokeGrant.grant', 'issueOAuthTokens.client_id', 'revokeOAuthToken.client_id'],
   ...['searchBuckets.buckets', 'findDocuments.ids', 'editDocumentsMetadata.document_ids'],
   ...['rerank.documents', 'rerankV2.documents', 'answerKakaoSkill.secret', 'addVendor.access_key_id'],
-  // An answer is read by the caller who asked; test/answers has it.
+  // Only the caller who asked can read an answer; test/answers covers this.
   ...[
     'answerQuestion.buckets',
     'answerQuestion.assistant',
@@ -76,7 +76,7 @@ const NO_IDS = new Set([
     'getAnswer.answer',
     'rateAnswer.answer',
   ],
-  // A search in the log is found by its organization alone; test/api/search-log.test.ts has it.
+  // Only its own organization can find a search in the log; test/api/search-log.test.ts covers this.
   ...['listSearchLog.cursor', 'giveSearchFeedback.search', 'giveSearchFeedback.chunk_id'],
   ...['judgeSearch.search', 'judgeSearch.document_id'],
   ...['createVectorStore.file_ids', 'createVectorStoreFileBatch.file_ids'],

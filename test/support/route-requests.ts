@@ -41,7 +41,7 @@ export const TOPIC = 'harbour';
 interface MatrixRequest {
   readonly query?: (ids: MatrixIds) => Record<string, string>;
   readonly json?: (ids: MatrixIds) => Record<string, unknown>;
-  /** Set if a caller who may see the document of the request, or of the bucket, finds its id or name in the answer. */
+  /** Set if the response contains the document's id or name for a caller who may see the document. */
   readonly shows?: true;
   /** Ids inside of a nested field of the body. */
   readonly nested?: readonly (keyof MatrixIds)[];
@@ -60,7 +60,7 @@ const texts = () => ({ texts: ['x'] });
 
 /**
  * Request of each operation. Requests with the ids of the caller's organization may add something and never remove or
- * hide anything. A route that is not here fails the build.
+ * hide anything. A missing route fails the build.
  */
 export const REQUESTS: Readonly<Record<string, MatrixRequest>> = {
   createEmbeddings: { json: input },

@@ -9,7 +9,7 @@ export type S3Fault =
   /** The connection is closed before the store sees the request, or after the store has processed it. */
   | 'cut before'
   | 'cut after'
-  /** After `afterBytes` bytes the answer is cut off, stalls, or has a wrong byte. */
+  /** After `afterBytes` bytes, the response is cut off, stalls, or has a wrong byte. */
   | { readonly body: 'broken off' | 'silent' | 'damaged'; readonly afterBytes: number }
   | null;
 

@@ -43,8 +43,8 @@ export interface PdfObject {
 }
 
 /**
- * Make a PDF of hand-written objects, numbered from 1, for content that no generator would write. The first is the
- * catalog.
+ * Create a PDF from hand-written objects, numbered from 1, for content that no generator would write. The first one is
+ * the catalog.
  */
 export function makeRawPdf(objects: readonly PdfObject[]): Buffer {
   const parts: Buffer[] = [Buffer.from('%PDF-1.7\n%\xe2\xe3\xcf\xd3\n', 'latin1')];

@@ -28,7 +28,7 @@ export function greyImage({ width, height, pixels }: Bitmap, place?: string): Sc
   return { width, height, dict, stream: deflateSync(pixels), ...(place === undefined ? {} : { place }) };
 }
 
-/** Make an image that is declared as JPEG and is none. */
+/** Create an invalid image that is declared as JPEG. */
 export function damagedImage(): ScanImage {
   const dict = '/ColorSpace/DeviceGray/BitsPerComponent 8/Filter/DCTDecode';
   return { width: 80, height: 60, dict, stream: Buffer.from('not a JPEG at all') };

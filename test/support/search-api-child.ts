@@ -1,4 +1,4 @@
-/** Fake API in a separate process, which answers every search after the same time. */
+/** Fake API in a separate process. It answers every search after the same delay. */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';

@@ -25,7 +25,7 @@ interface Place {
 /** One process of redis-server. */
 export interface RedisNode {
   readonly name: string;
-  /** Port at which it listens; clients are told that of `announced`. */
+  /** Port on which it listens. Clients see `announced` instead. */
   readonly port: number;
   pid(): number | null;
   signal(name: NodeJS.Signals): void;
@@ -45,7 +45,7 @@ export interface SentinelGroup {
 }
 
 /**
- * Start a Redis, its replica and three Sentinels on the loopback address. A fail-over takes some seconds.
+ * Start a Redis, its replica and three Sentinels on the loopback address. A failover takes some seconds.
  *
  * @param options.announce opens another port for a node, which the others and the clients use in place of its own
  * @param options.onNode is told of each node before it starts
@@ -74,7 +74,7 @@ export async function startSentinelGroup(
       ...['repl-diskless-sync-delay 0', 'repl-timeout 10', 'enable-debug-command no'],
       ...(nth === 0 ? [] : [`replicaof 127.0.0.1 ${firstPort}`]),
     ];
-    // The Sentinels have the servers rewrite their files, so that a server that starts again is what it was made.
+    // The Sentinels make the servers rewrite their files, so that a restarted server keeps its assigned role.
     await writeFile(file, `${lines.join('\n')}\n`);
     const node = makeNode(place, [file]);
     onNode(node);
@@ -112,7 +112,7 @@ export async function startSentinelGroup(
       await rm(directory, { recursive: true, force: true });
     },
   };
-  // They fail over only once they know each other and the replica.
+  // They can fail over only once they know each other and the replica.
   await until(async () => (await Promise.all(sentinels.map(({ port }) => isReady(port)))).every(Boolean), {
     withinMs: FAILOVER_MS_MAX,
     everyMs: 100,

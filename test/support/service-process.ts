@@ -25,8 +25,8 @@ export interface ServiceProcess {
 }
 
 /**
- * Start `service …` with `--json` and wait until it is ready. Of the test's environment it gets only `env`, `PATH`,
- * `HOME` and the built-in model.
+ * Start `service …` with `--json` and wait until it is ready. Its environment contains only `env`, `PATH`, `HOME` and
+ * the setting of the built-in model.
  */
 export async function startServiceProcess(
   args: readonly string[],

@@ -2,9 +2,9 @@ import type { Sql } from '../../src/platform/postgres.ts';
 import { until } from './until.ts';
 
 /**
- * Wait until the index of a bucket (id or name) is settled for good: merged, with every row in its full-text index, by the
- * settling that follows a pause in writing. One between two commits is followed by that one, which may change the order
- * of equal scores.
+ * Wait until the index of a bucket (id or name) is settled for good: merged, with every row in its full-text index, by
+ * the settling that follows a pause in writing. A settling between two commits is followed by that one, which may
+ * change the order of equal scores.
  */
 export function untilSettled(sql: Sql, bucket: string): Promise<unknown> {
   return until(

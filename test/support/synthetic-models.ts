@@ -55,7 +55,7 @@ const VOCABULARY = (
   'vaccine ward surgeon compiler thread socket buffer cache index query schema token branch'
 ).split(' ');
 
-/** Make distinct texts of a few words each. */
+/** Generate distinct texts of a few words each. */
 export function syntheticTexts(count: number, seed = 1): CalibrationText[] {
   const { pick } = createRandom(seed);
   return Array.from({ length: count }, (_, nth) => ({

@@ -1,6 +1,6 @@
 import { onTestFinished } from 'vitest';
 
-/** Collect the rejections that nobody handles until the end of the test; each of them would end a server. */
+/** Collect unhandled rejections until the end of the test. Any of them would end a server. */
 export function unhandledRejections(): readonly unknown[] {
   const unhandled: unknown[] = [];
   const keep = (reason: unknown) => void unhandled.push(reason);

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 
-/** Wait until `check` gives something other than null, undefined or false. It is called every `everyMs`. */
+/** Wait until `check` returns something other than null, undefined or false. Call it every `everyMs`. */
 export async function until<T>(
   check: () => Promise<T | null | undefined | false>,
   options: { withinMs?: number; everyMs?: number; what?: string } = {},

@@ -17,9 +17,9 @@ export interface ReceivedEvent {
   readonly data: { readonly id?: string; readonly status?: string; readonly [field: string]: unknown };
 }
 
-/** Receiver of webhooks over real HTTP. It verifies requests by the public library of Standard Webhooks alone. */
+/** Receiver of webhooks over real HTTP. It verifies requests only with the public library of Standard Webhooks. */
 export class WebhookReceiver {
-  /** Secret that it knows. */
+  /** Secret for verification. */
   secret = '';
   /** Events of verified requests that it accepted, with repeated ones, in their order. */
   readonly accepted: ReceivedEvent[] = [];
@@ -59,7 +59,7 @@ export class WebhookReceiver {
     this.reply = (_, response) => response.writeHead(status, headers).end('no');
   }
 
-  /** Accept events again, and forget those of the past. */
+  /** Accept events again, and clear earlier ones. */
   reset(): void {
     this.reply = (event, response) => this.accept(event, response);
     this.accepted.length = 0;

@@ -2,7 +2,7 @@ import { createServer, type IncomingMessage, type RequestListener } from 'node:h
 import type { AddressInfo } from 'node:net';
 import { onTestFinished } from 'vitest';
 
-/** Answer of a test site: the body of an HTML page, or parts of an answer, or a function that answers. */
+/** Response of a test site: an HTML body, parts of a response, or a function that responds. */
 export type SiteAnswer =
   | string
   | {

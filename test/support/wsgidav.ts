@@ -14,7 +14,7 @@ export const DAV_PASSWORD = 'Guillemöt & samphire';
 
 export interface TestWebdav {
   readonly url: string;
-  /** Folder on this host whose files the server shows. */
+  /** Local folder that the server exposes. */
   readonly folder: string;
   /** Stop the server, and keep its files. */
   stop(): Promise<void>;

@@ -19,7 +19,7 @@ function toAccount(row: AccountRow): Account {
   return { id: row.id, email: row.email, passwordHash: row.password_hash };
 }
 
-/** Organization of an account, with its user there. */
+/** Membership of an account in an organization, with its user there. */
 export interface Membership {
   readonly orgId: string;
   readonly organization: string;
@@ -31,7 +31,7 @@ export async function insertAccount(tx: Sql, { id, email, passwordHash }: Accoun
   await tx`INSERT INTO accounts (id, email, password_hash) VALUES (${id}, ${email}, ${passwordHash})`;
 }
 
-/** Select the accounts with an email address. Nobody has confirmed the address, so there may be several. */
+/** Select the accounts with an email address. Addresses are unconfirmed, so there may be several. */
 export async function selectAccountsByEmail(sql: Sql, email: string): Promise<Account[]> {
   const rows = await sql<AccountRow[]>`
     SELECT id, email, password_hash FROM accounts WHERE email = ${email} ORDER BY created_at, id`;
@@ -55,14 +55,14 @@ export async function hasAccounts(sql: Sql): Promise<boolean> {
   return (await sql`SELECT 1 FROM accounts LIMIT 1`).length > 0;
 }
 
-/** Return true if an account belongs to another organization, too, even if it is suspended there. */
+/** Return true if an account also belongs to another organization, even if suspended there. */
 export async function belongsElsewhere(sql: Sql, accountId: string, orgId: string): Promise<boolean> {
   return (await sql`SELECT 1 FROM users WHERE account_id = ${accountId} AND org_id <> ${orgId} LIMIT 1`).length > 0;
 }
 
 /**
- * Connect an account with a user who has neither an account nor an identity. Return false if the user has one by now
- * or is suspended.
+ * Connect an account with a user who has neither an account nor an identity. Return false if the user now has one or is
+ * suspended.
  *
  * @throws PostgresError unique_violation if the account has another user in the organization
  */
@@ -78,7 +78,7 @@ export async function bindAccount(
   return count === 1;
 }
 
-/** List the organizations of an account by name, except those where the user or the organization is suspended. */
+/** List the organizations of an account by name, except where the user or the organization is suspended. */
 export async function selectMemberships(sql: Sql, accountId: string): Promise<Membership[]> {
   const rows = await sql<{ org_id: string; name: string; id: string; role: Role }[]>`
     SELECT u.org_id, o.name, u.id, u.role FROM users u JOIN organizations o ON o.id = u.org_id
@@ -87,7 +87,7 @@ export async function selectMemberships(sql: Sql, accountId: string): Promise<Me
   return rows.map((row) => ({ orgId: row.org_id, organization: row.name, userId: row.id, role: row.role }));
 }
 
-/** Select the user of an account who was used last, except suspended ones; null if there is none. */
+/** Select the most recently used user of an account, except suspended ones; null if there is none. */
 export async function selectUserOfAccount(sql: Sql, accountId: string): Promise<UserFacts | null> {
   const [row] = await sql<{ org_id: string; id: string }[]>`
     SELECT u.org_id, u.id FROM users u JOIN organizations o ON o.id = u.org_id
@@ -98,7 +98,7 @@ export async function selectUserOfAccount(sql: Sql, accountId: string): Promise<
   return row ? selectUserFactsById(sql, row.org_id, row.id) : null;
 }
 
-/** Select a user of an account in one organization; null if there is none who is not suspended. */
+/** Select the user of an account in one organization; null if missing or suspended. */
 export async function selectMember(sql: Sql, accountId: string, orgId: string): Promise<UserFacts | null> {
   const [row] = await sql<{ id: string }[]>`
     SELECT id FROM users WHERE account_id = ${accountId} AND org_id = ${orgId}`;
@@ -106,20 +106,20 @@ export async function selectMember(sql: Sql, accountId: string, orgId: string): 
   return user === null || user.suspended ? null : user;
 }
 
-/** Delete the sessions of all users of an account, in all its organizations. */
+/** Delete the sessions of all users of an account, in every organization. */
 export async function deleteSessionsOfAccount(tx: Sql, accountId: string): Promise<void> {
   await tx`
     DELETE FROM sessions s USING users u
     WHERE u.account_id = ${accountId} AND s.org_id = u.org_id AND s.user_id = u.id`;
 }
 
-/** Delete accounts that no longer have a user, of all organizations. */
+/** Delete accounts without users, across all organizations. */
 export async function deleteUnusedAccounts(sql: Sql): Promise<void> {
   await sql`DELETE FROM accounts a WHERE NOT EXISTS (SELECT 1 FROM users u WHERE u.account_id = a.id)`;
   await sql`DELETE FROM password_resets WHERE expires_at <= now()`;
 }
 
-/** Store a link for a new password. It replaces earlier ones of the account. Return its end. */
+/** Store a password reset link, replacing earlier ones of the account. Return its expiry. */
 export async function insertPasswordReset(
   tx: Sql,
   reset: { hash: Buffer; accountId: string; orgId: string; lifetimeMs: number },
@@ -133,7 +133,7 @@ export async function insertPasswordReset(
   return row.expires_at;
 }
 
-/** Select the account of a valid link for a new password; null if there is none. */
+/** Select the account of a valid password reset link; null if there is none. */
 export async function selectPasswordReset(sql: Sql, hash: Buffer): Promise<Account | null> {
   const [row] = await sql<AccountRow[]>`
     SELECT a.id, a.email, a.password_hash FROM accounts a JOIN password_resets r ON r.account_id = a.id
@@ -141,12 +141,12 @@ export async function selectPasswordReset(sql: Sql, hash: Buffer): Promise<Accou
   return row ? toAccount(row) : null;
 }
 
-/** Delete the links for a new password of an account. */
+/** Delete the password reset links of an account. */
 export async function deletePasswordResets(sql: Sql, accountId: string): Promise<void> {
   await sql`DELETE FROM password_resets WHERE account_id = ${accountId}`;
 }
 
-/** Consume a valid link for a new password. Return true for the first caller only. */
+/** Consume a valid password reset link. Return true for the first caller only. */
 export async function takePasswordReset(tx: Sql, hash: Buffer): Promise<boolean> {
   return (await tx`DELETE FROM password_resets WHERE hash = ${hash} AND expires_at > now()`).count === 1;
 }

@@ -37,15 +37,14 @@ import { deletePasskeys } from './passkey-store.ts';
 import { Passwords } from './passwords.ts';
 
 const RESET_MS = 24 * 3_600_000;
-/** Wrong passwords of one email address in a minute before each further one is delayed. */
+/** Wrong passwords for one email address per minute, after which each further attempt is delayed. */
 const WRONG_PASSWORDS_PER_MINUTE = 10;
 
 /**
- * Accounts of people who sign in with a password or a passkey. An account begins with an invitation. It has one user
- * in each of its organizations, and a session acts for one of them.
- *
- * Nobody confirms the email address of an account, so an address may have several accounts, and the password decides
- * which of them signs in. Otherwise an administrator could take the address of a person of another organization.
+ * Accounts of people who sign in with a password or a passkey. Accounts are created by invitation. An account has one
+ * user in each of its organizations, and a session acts for one of them. Email addresses are unconfirmed, so an address
+ * may have several accounts. The password decides which one signs in. Otherwise an administrator could claim the
+ * address of a person in another organization.
  */
 export class Accounts {
   readonly #sql: Sql;
@@ -60,13 +59,13 @@ export class Accounts {
     this.#invitations = context.invitations;
   }
 
-  /** Return true if anybody can sign in with a password. */
+  /** Return true if any account has a password. */
   exist(): Promise<boolean> {
     return hasAccounts(this.#sql);
   }
 
   /**
-   * Find the user whom an email address and a password sign in.
+   * Authenticate an email address and a password, and return the user.
    *
    * @param signal ends the delay after too many wrong passwords
    * @throws AppError `invalid_credentials` (401), `too_many_failed_logins` or `too_many_sign_ins` (429)
@@ -85,7 +84,7 @@ export class Accounts {
   }
 
   /**
-   * Accept an invitation by a new account with this password.
+   * Accept an invitation by creating an account with this password.
    *
    * @throws AppError `invitation_invalid` (401), `password_weak` (400)
    */
@@ -103,7 +102,7 @@ export class Accounts {
   }
 
   /**
-   * Accept an invitation by the account of a session, which then belongs to another organization, too.
+   * Accept an invitation with the session's account, which thereby joins another organization.
    *
    * @throws AppError `invitation_invalid` (401), `already_member` (409)
    */
@@ -113,7 +112,7 @@ export class Accounts {
     try {
       await inTransaction(this.#sql, async (tx) => {
         await this.#bind(tx, token, account.id);
-        // An administrator of the former organization must not get into this one by an earlier link.
+        // An administrator of the former organization must not gain access to this one through an earlier reset link.
         await deletePasswordResets(tx, account.id);
       });
     } catch (error) {
@@ -138,7 +137,7 @@ export class Accounts {
     return selectMemberships(this.#sql, account.id);
   }
 
-  /** Find the user of an account in another of its organizations. @throws AppError `organization_not_found` (404) */
+  /** Find the user of an account in another of its organizations. */
   async memberIn(account: Account, organization: string): Promise<UserFacts> {
     const memberships = await this.membershipsOf(account);
     const found = memberships.find((each) => each.organization === organization || each.orgId === organization);
@@ -168,8 +167,8 @@ export class Accounts {
   }
 
   /**
-   * Make a link by which a person sets a new password. An administrator can do so only for an account that belongs to
-   * no other organization, since the link gives access to all of them; the operator can do so for every account.
+   * Create a password reset link. An administrator can do so only for an account that belongs to no other organization,
+   * since the link gives access to all of them. The operator can do so for every account.
    *
    * @throws AppError `user_not_found` (404), `exceeds_own_rights`, `scope_missing` or `role_missing` (403),
    *   `account_missing` or `account_shared` (409)
@@ -195,7 +194,7 @@ export class Accounts {
   }
 
   /**
-   * Set a new password by a link. All sessions and passkeys of the account end.
+   * Set a new password with a reset link. End all sessions and delete all passkeys of the account.
    *
    * @throws AppError `reset_invalid` (401), `password_weak` (400)
    */

@@ -47,7 +47,7 @@ export async function insertPasskey(sql: Sql, passkey: Omit<Passkey, 'createdAt'
   return count === 1;
 }
 
-/** Select a passkey by its id alone, since its account is not known yet. */
+/** Select a passkey by id alone, since its account isn't known yet. */
 export async function selectPasskey(sql: Sql, id: string): Promise<Passkey | null> {
   const [row] = await sql<PasskeyRow[]>`SELECT * FROM passkeys WHERE id = ${id}`;
   return row ? toPasskey(row) : null;

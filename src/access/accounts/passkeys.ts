@@ -29,7 +29,7 @@ import {
   updatePasskeyUse,
 } from './passkey-store.ts';
 
-/** Time for the person to confirm with the device. */
+/** Time for the person to confirm on the device. */
 export const PASSKEY_MS = 5 * 60_000;
 const PASSKEYS_MAX = 20;
 const CONTEXT = 'passkey-challenge';
@@ -38,19 +38,21 @@ const ALGORITHMS = [-8, -7, -257];
 
 const Challenge = z.object({ challenge: z.string(), accountId: z.string().nullable(), untilMs: z.number() });
 
-/** Name and address of the site that a passkey is for. */
+/** Site that a passkey is for. */
 interface Site {
   readonly origin: string;
   readonly host: string;
 }
 
-/** Question to a device, and the value that the browser keeps until it answers. */
+/** Challenge for a device, and the value that the browser keeps until the device responds. */
 export interface Asked<Options> {
   readonly options: Options;
   readonly kept: string;
 }
 
-/** Passkeys of accounts (Web Authentication Level 3). A device must verify its person, by a PIN or a fingerprint. */
+/**
+ * Passkeys of accounts (Web Authentication Level 3). A device must verify its user, for example by PIN or fingerprint.
+ */
 export class Passkeys {
   readonly #sql: Sql;
   readonly #keyRing: Pick<KeyRing, 'encryption'>;
@@ -60,7 +62,7 @@ export class Passkeys {
     this.#keyRing = keyRing;
   }
 
-  /** Return true if somebody can sign in with a passkey at this address. */
+  /** Return true if any passkey exists for this address. */
   async canSignIn(origin: string | null): Promise<boolean> {
     return siteOf(origin) !== null && hasPasskeys(this.#sql);
   }
@@ -69,7 +71,7 @@ export class Passkeys {
     return selectPasskeys(this.#sql, account.id);
   }
 
-  /** Ask the device for a new passkey. @throws AppError `passkeys_unavailable` or `too_many_passkeys` (409) */
+  /** Create the challenge for a new passkey. @throws AppError `passkeys_unavailable` or `too_many_passkeys` (409) */
   async askForNew(account: Account, origin: string | null): Promise<Asked<PublicKeyCredentialCreationOptionsJSON>> {
     const { host } = requireSite(origin);
     const known = await this.list(account);
@@ -91,9 +93,8 @@ export class Passkeys {
   }
 
   /**
-   * Add the passkey that a device has made.
-   *
-   * @throws AppError `passkey_refused` (400) if the answer is not valid, `passkey_exists` (409)
+   * Add the passkey that a device has created.
+   * @throws AppError `passkey_refused` (400) for an invalid response, `passkey_exists` (409)
    */
   async add(
     by: Caller,
@@ -128,7 +129,7 @@ export class Passkeys {
     await recordAudit(this.#sql, { orgId, actor, action: 'account.delete_passkey', target: by.userId });
   }
 
-  /** Ask the device for any passkey of this site. @throws AppError `passkeys_unavailable` (409) */
+  /** Create the challenge to sign in with any passkey of this site. @throws AppError `passkeys_unavailable` (409) */
   async askToSignIn(origin: string | null): Promise<Asked<PublicKeyCredentialRequestOptionsJSON>> {
     const { host } = requireSite(origin);
     const { generateAuthenticationOptions } = await import('@simplewebauthn/server');
@@ -140,7 +141,7 @@ export class Passkeys {
     return { options, kept: this.#keep(options.challenge, null) };
   }
 
-  /** Find the user whom the answer of a device signs in. @throws AppError `invalid_credentials` (401) */
+  /** Verify a device's response, and return the user who signs in. @throws AppError `invalid_credentials` (401) */
   async signIn(answer: {
     response: AuthenticationResponseJSON;
     kept: string | null;
@@ -174,7 +175,7 @@ export class Passkeys {
     return sealFor(this.#keyRing, { challenge, accountId, untilMs: Date.now() + PASSKEY_MS }, CONTEXT);
   }
 
-  /** Use up the challenge that a browser kept; null if it is none, too old, used or of another account. */
+  /** Consume the challenge that a browser kept; null if it is invalid, expired, used or of another account. */
   async #takeChallenge(kept: string | null, accountId: string | null): Promise<string | null> {
     const asked = readSealed(this.#keyRing, kept, Challenge, CONTEXT);
     if (asked === null || asked.accountId !== accountId) return null;
@@ -184,8 +185,8 @@ export class Passkeys {
 }
 
 /**
- * Find the site of an address; null if browsers allow no passkeys there. They need a host name, and https unless it is
- * `localhost`. A service that is reached by a loopback address is also reached as `localhost`.
+ * Find the site of an address; null if browsers don't allow passkeys there. They need a host name, and https unless it
+ * is `localhost`. For a loopback address, use `localhost`, where the service is also reachable.
  */
 function siteOf(origin: string | null): Site | null {
   if (origin === null || !URL.canParse(origin)) return null;

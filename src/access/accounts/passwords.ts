@@ -9,11 +9,11 @@ const DIFFERENT_CHARS_MIN = 5;
 /** Argon2id with the parameters of the OWASP Password Storage Cheat Sheet: 19 MiB, two passes, one lane. */
 const PARAMETERS = { memoryCost: 19_456, timeCost: 2, parallelism: 1 };
 
-/** Each computation takes a core for some tens of milliseconds. */
+/** Maximum concurrent computations. Each takes a core for some tens of milliseconds. */
 const AT_ONCE_MAX = 2;
 const WAITING_MAX = 50;
 
-/** Hashes and verifies passwords, a few at a time. */
+/** Hashes and verifies passwords, with limited concurrency. */
 export class Passwords {
   readonly #turns = pLimit(AT_ONCE_MAX);
   #decoy: Promise<string> | null = null;
@@ -36,7 +36,7 @@ export class Passwords {
     return this.#run(async ({ verify }) => verify(passwordHash, normalize(password)));
   }
 
-  /** Take as long as `verify` does, for an address without an account. */
+  /** Take as long as `verify`, for an address without an account. */
   async verifyNothing(password: string): Promise<void> {
     this.#decoy ??= this.#run(async ({ hash }) => hash('no password', PARAMETERS));
     await this.verify(await this.#decoy, password);
@@ -48,7 +48,7 @@ export class Passwords {
   }
 }
 
-/** One password can be typed in several forms of Unicode (NIST SP 800-63B, 5.1.1.2). */
+/** Normalise a password, since keyboards can produce different Unicode forms of it (NIST SP 800-63B, 5.1.1.2). */
 function normalize(password: string): string {
   return password.normalize('NFKC');
 }

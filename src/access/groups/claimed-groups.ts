@@ -30,10 +30,8 @@ function refused(message: string): AppError {
 }
 
 /**
- * Make a user a member of the groups that a token names, and of no other group that an earlier token named. Groups that
- * the organization does not have are ignored. A token that is not newer than the newest one changes
- * nothing.
- *
+ * Add a user to the groups that a token names, and remove it from other groups that an earlier token named. Ignore
+ * groups unknown to the organization. Change nothing for a token that isn't newer than the last one.
  * @returns true if the token is the newest one
  */
 export async function followGroupsClaim(

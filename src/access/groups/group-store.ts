@@ -27,14 +27,14 @@ function toGroup(row: GroupRow): Group {
   };
 }
 
-/** Fields of a group that can change. */
+/** Editable fields of a group. */
 export interface GroupFields {
   readonly displayName: string | null;
   readonly claim: string | null;
   readonly externalId: string | null;
 }
 
-/** Insert a group. Return false if the name or the claim belongs to another group of the organization. */
+/** Insert a group. Return false if another group of the organization has the name or the claim. */
 export async function insertGroup(sql: Sql, orgId: string, name: string, fields: GroupFields): Promise<boolean> {
   const rows = await sql`
     INSERT INTO groups (org_id, name, display_name, claim, external_id)
@@ -49,7 +49,7 @@ export async function selectGroup(sql: Sql, orgId: string, name: string): Promis
   return row ? toGroup(row) : null;
 }
 
-/** Select groups by name. @param page.after name of the group before the first one */
+/** Select groups by name. @param page.after name of the group that precedes the page */
 export async function selectGroups(
   sql: Sql,
   orgId: string,
@@ -63,8 +63,8 @@ export async function selectGroups(
 }
 
 /**
- * Lock a group until the transaction ends. All changes of memberships of an organization take turns, so that two of
- * them cannot make a circle together.
+ * Lock a group until the transaction ends. This serialises all membership changes of an organization, so that two of
+ * them can't create a cycle together.
  */
 export async function lockGroup(tx: Sql, orgId: string, name: string): Promise<Group | null> {
   await tx`SELECT pg_advisory_xact_lock(hashtextextended(${`${orgId}/groups`}, 0))`;
@@ -84,7 +84,7 @@ export async function deleteGroup(sql: Sql, orgId: string, name: string): Promis
   await sql`DELETE FROM groups WHERE org_id = ${orgId} AND name = ${name}`;
 }
 
-/** Select the direct members of a group, as `user:<id>`, `key:<id>` or `group:<name>`, in order. */
+/** Select the direct members of a group as sorted `user:<id>`, `key:<id>` or `group:<name>`. */
 export async function selectMembers(
   sql: Sql,
   orgId: string,
@@ -120,7 +120,7 @@ export async function countMembers(sql: Sql, orgId: string, name: string): Promi
   return row?.['members'] as number;
 }
 
-/** Select the names of the groups that contain a member, through other groups too. */
+/** Select the names of the groups that contain a member, directly or through other groups. */
 export async function selectGroupsOf(sql: Sql, orgId: string, member: string): Promise<string[]> {
   const [row] = await sql<[{ groups: string[] }]>`SELECT groups_of(${orgId}, ${member}) AS groups`;
   return row.groups;
@@ -139,7 +139,7 @@ export async function selectUserIds(
   return rows.map((row) => ({ id: row['id'] as string, email: row['email'] as string }));
 }
 
-/** Find keys of an organization by id, without those that belong to a user. */
+/** Find keys of an organization by id, except those that belong to a user. */
 export async function selectKeyIds(sql: Sql, orgId: string, ids: readonly string[]): Promise<string[]> {
   const rows = await sql`
     SELECT id FROM api_keys
@@ -147,14 +147,14 @@ export async function selectKeyIds(sql: Sql, orgId: string, ids: readonly string
   return rows.map((row) => row['id'] as string);
 }
 
-/** Find groups of an organization by name, in any case. Return their names as they are written. */
+/** Find groups of an organization by name, ignoring case. Return the stored spelling. */
 export async function selectGroupNames(sql: Sql, orgId: string, names: readonly string[]): Promise<string[]> {
   const wanted = sql.array(names.map((name) => name.toLowerCase()));
   const rows = await sql`SELECT name FROM groups WHERE org_id = ${orgId} AND lower(name) = ANY(${wanted}::text[])`;
   return rows.map((row) => row['name'] as string);
 }
 
-/** Return true if the access of a document names a member itself. */
+/** Return true if the access policy of a document names this member itself. */
 export async function isNamedByDocuments(sql: Sql, orgId: string, member: string): Promise<boolean> {
   const rows = await sql`
     SELECT 1 FROM documents
@@ -162,15 +162,17 @@ export async function isNamedByDocuments(sql: Sql, orgId: string, member: string
   return rows.length > 0;
 }
 
-/** Put a member into the groups of another one: the key that replaces a key. */
+/** Copy the group memberships of a key to the key that replaces it. */
 export async function copyMemberships(sql: Sql, orgId: string, from: string, to: string): Promise<void> {
   await sql`
     INSERT INTO group_members (org_id, group_name, member)
     SELECT org_id, group_name, ${to} FROM group_members WHERE org_id = ${orgId} AND member = ${from}`;
 }
 
-/** Set the memberships of a user that tokens name, unless a newer token has done so. Groups are found by their
- * claim. @returns false if a token that is as new was there */
+/**
+ * Set a user's memberships from a token, unless an equally new or newer token has done so. Find groups by their claim.
+ * @returns false if such a token came first
+ */
 export async function storeClaimedMemberships(
   tx: Sql,
   { orgId, id }: { readonly orgId: string; readonly id: string },

@@ -10,11 +10,11 @@ import { type Group, GroupChanges, type GroupWithMembers, NewGroup } from './sch
 
 /** Maximum number of direct members of a group. */
 const MEMBERS_MAX = 50_000;
-/** Maximum number of groups that contain a group, through others too. */
+/** Maximum number of groups that contain a group, directly or indirectly. */
 const OUTER_GROUPS_MAX = 1_000;
 
 /**
- * Add a group to the caller's organization. Its members may read the documents whose access names it.
+ * Add a group to the caller's organization. Its members may read the documents whose access policy names it.
  *
  * @throws AppError `invalid_request`, `user_unknown`, `key_unknown` or `group_unknown` (400), `group_exists` or
  *   `too_many_groups` (409)
@@ -31,7 +31,7 @@ export async function createGroup(sql: Sql, by: Caller, input: NewGroup): Promis
 /**
  * Add a group without members.
  *
- * @param code code of the error 409 for a name or a claim that another group has
+ * @param code code of the 409 for a name or claim of another group
  * @throws AppError `group_exists` or `too_many_groups` (409)
  */
 export async function addGroup(
@@ -89,7 +89,7 @@ export async function editGroup(sql: Sql, by: Caller, name: string, input: Group
 /**
  * Change fields of a group.
  *
- * @throws AppError `group_not_found` (404), or a unique violation of PostgreSQL if another group has the claim
+ * @throws AppError `group_not_found` (404), or PostgreSQL's unique violation if another group has the claim
  */
 export async function setFields(tx: Sql, by: Caller, name: string, fields: Partial<store.GroupFields>): Promise<Group> {
   const group = await lock(tx, by, name);
@@ -120,8 +120,8 @@ export async function changeMembers(
 }
 
 /**
- * Delete a group. The documents whose access names it keep the name: those that name nobody else are then read by
- * administrators only.
+ * Delete a group. Documents whose access policy names it keep the name. Only administrators can then read those that
+ * name nobody else.
  *
  * @throws AppError `group_not_found` (404)
  */
@@ -146,7 +146,7 @@ async function withMembers(sql: Sql, by: Caller, name: string): Promise<GroupWit
   return { ...group, members: await store.selectMembers(sql, by.orgId, group.name) };
 }
 
-/** Add members to a locked group. Return them as they are stored. */
+/** Add members to a locked group. Return them as stored. */
 async function addAll(tx: Sql, by: Caller, name: string, refs: readonly string[]): Promise<string[]> {
   if (refs.length === 0) return [];
   const members = await resolveMembers(tx, by.orgId, refs, 'members');

@@ -5,8 +5,8 @@ import { isOrgAdminRole } from '../roles.ts';
 import { isNamedByDocuments, selectGroupsOf } from './group-store.ts';
 
 /**
- * Require that the caller may read every document that a user or a key may read since its access names it, or may let
- * itself read them by a change of groups. With a credential of that user or key, the caller could read them.
+ * Require that the caller may read every document whose access policy names a user or key, or could gain that access by
+ * changing groups. Otherwise, a credential of that user or key would let the caller read more.
  *
  * @param member `user:<id>` or `key:<id>`
  * @throws AppError `exceeds_own_rights` (403)

@@ -2,14 +2,14 @@ import { invalidRequest } from '../../platform/errors.ts';
 import type { Sql } from '../../platform/postgres.ts';
 import { selectGroupNames, selectKeyIds, selectUserIds } from './group-store.ts';
 
-/** Number of names that an error lists. */
+/** Maximum number of names that an error lists. */
 const NAMED_MAX = 5;
 
 /**
  * Find users by id or email. Return their ids.
  *
- * @param field field of the request for errors
- * @throws AppError `user_unknown` (400), which lists those that the organization does not have
+ * @param field request field, for errors
+ * @throws AppError `user_unknown` (400), which lists unknown users
  */
 export async function resolveUsers(sql: Sql, orgId: string, refs: readonly string[], field: string): Promise<string[]> {
   if (refs.length === 0) return [];
@@ -22,10 +22,9 @@ export async function resolveUsers(sql: Sql, orgId: string, refs: readonly strin
 }
 
 /**
- * Find groups by name, in any case. Return their names as they are written.
- *
- * @param field field of the request for errors
- * @throws AppError `group_unknown` (400), which lists those that the organization does not have
+ * Find groups by name, ignoring case. Return the stored names.
+ * @param field request field, for errors
+ * @throws AppError `group_unknown` (400), which lists unknown groups
  */
 export async function resolveGroups(
   sql: Sql,
@@ -41,8 +40,7 @@ export async function resolveGroups(
 }
 
 /**
- * Find members of a group: `key:<id>`, `group:<name>`, or a user by id, email or `user:<id>`. Return them as they are
- * stored.
+ * Find members of a group: `key:<id>`, `group:<name>`, or a user by id, email or `user:<id>`. Return them as stored.
  *
  * @throws AppError `user_unknown`, `key_unknown`, `group_unknown` (400)
  */

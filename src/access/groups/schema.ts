@@ -3,10 +3,10 @@ import { isPlainName, PLAIN_NAME_RULE } from '../../platform/printable.ts';
 
 const timestamp = z.iso.datetime();
 
-/** Maximum number of members that one request adds or removes. */
+/** Maximum number of members per request to add or remove. */
 const CHANGED_MEMBERS_MAX = 1_000;
 
-/** Name of a group. Statements separate names by commas, so a name has none. */
+/** Name of a group. It can't contain a comma, which separates names in statements. */
 export const GroupName = z
   .string()
   .normalize('NFC')
@@ -55,7 +55,7 @@ export const NewGroup = z.object({
 });
 export type NewGroup = z.input<typeof NewGroup>;
 
-/** Changes of a group. Omitted fields stay. */
+/** Changes to a group. Omitted fields stay unchanged. */
 export const GroupChanges = z.object({
   display_name: text(200).nullable().optional(),
   claim: text(256).nullable().optional(),

@@ -1,7 +1,7 @@
 import { oauthError } from './oauth-error.ts';
 import { type OAuthScope, parseScopes } from './scopes.ts';
 
-/** Parameters of an authorization request (RFC 6749, section 4.1.1; RFC 7636; RFC 8707), parsed and not yet checked. */
+/** Parameters of an authorization request (RFC 6749, section 4.1.1; RFC 7636; RFC 8707), parsed but not validated. */
 export interface AuthorizationRequest {
   readonly clientId: string;
   readonly redirectUri: string | null;
@@ -29,7 +29,7 @@ const NAMES = [
 /**
  * Parse the query of an authorization request.
  *
- * @throws AppError `invalid_request` (400) for a parameter that is repeated, and without a client id
+ * @throws AppError `invalid_request` (400) for a repeated parameter or a missing client id
  */
 export function parseAuthorizationRequest(query: string): AuthorizationRequest {
   const parameters = new URLSearchParams(query);
@@ -53,7 +53,7 @@ export function parseAuthorizationRequest(query: string): AuthorizationRequest {
 const CHALLENGE = /^[\w-]{43}$/;
 
 /**
- * Check what the client itself must get right: the flow, and PKCE with S256 (RFC 7636). Its faults are reported to the
+ * Validate the parameters that the client controls: the flow, and PKCE with S256 (RFC 7636). Faults are reported to the
  * client.
  *
  * @throws AppError `unsupported_response_type`, `invalid_request` (400)
@@ -74,7 +74,10 @@ export function checkFlow({ responseType, challenge, challengeMethod }: Authoriz
   return challenge;
 }
 
-/** Find the tool server that a request names; the only one if it names none. @throws AppError `invalid_target` (400) */
+/**
+ * Find the tool server that a request names, or the only one if it names none.
+ * @throws AppError `invalid_target` (400)
+ */
 export function chooseResource(requested: string | null, resources: readonly string[]): string {
   const [only] = resources;
   if (requested === null && resources.length === 1 && only !== undefined) return only;
@@ -86,7 +89,7 @@ export function chooseResource(requested: string | null, resources: readonly str
   );
 }
 
-/** Compare resources: scheme and host in any case, and with or without a slash at the end. */
+/** Compare resource URLs, ignoring the case of scheme and host, and a trailing slash. */
 export function isSameResource(one: string, other: string): boolean {
   if (!URL.canParse(one) || !URL.canParse(other)) return false;
   const plain = (text: string) => new URL(text).href.replace(/\/$/, '');

@@ -7,7 +7,7 @@ import { UpstreamFault } from '../../platform/upstream/upstream-fault.ts';
 import { oauthError } from './oauth-error.ts';
 import { ClientMetadata, checkMetadata, clientNameOf } from './registration.ts';
 
-/** Client that describes itself by the document at its id, a URL. */
+/** Client described by the metadata document at its id, a URL. */
 export interface DocumentedClient {
   readonly id: string;
   readonly name: string;
@@ -28,8 +28,8 @@ export function isDocumentUrl(clientId: string): boolean {
 }
 
 /**
- * Fetches client ID metadata documents (draft-ietf-oauth-client-id-metadata-document), from hosts that the operator
- * allows and no others. Redirects are not followed.
+ * Fetches client ID metadata documents (draft-ietf-oauth-client-id-metadata-document), only from hosts that the
+ * operator allows. It doesn't follow redirects.
  */
 export class ClientDocuments {
   readonly #hosts: ReadonlySet<string>;
@@ -44,7 +44,7 @@ export class ClientDocuments {
   /**
    * Return the client with this id.
    *
-   * @param owner organization whose share of the fetches it uses
+   * @param owner organization whose share of concurrent fetches this uses
    * @throws AppError `unauthorized_client`, `invalid_redirect_uri`, `invalid_client_metadata` (400),
    *   `temporarily_unavailable` (503), `server_busy` (503)
    */
@@ -61,7 +61,7 @@ export class ClientDocuments {
 
   #check(id: string): URL {
     const url = URL.canParse(id) ? new URL(id) : null;
-    // A client id is compared as a text, so only one spelling of a URL is accepted.
+    // Client ids are compared as strings, so accept only one spelling of a URL.
     const isPlain =
       url !== null && url.href === id && url.protocol === 'https:' && url.pathname !== '/' && url.hash === '';
     if (!isPlain || url.username !== '' || url.password !== '' || id.length > URL_CHARS_MAX) {

@@ -1,6 +1,6 @@
 import type { Sql } from '../../platform/postgres.ts';
 
-/** Ways in which a client authenticates at the token endpoint (RFC 7591, section 2). */
+/** Client authentication methods at the token endpoint (RFC 7591, section 2). */
 export const AUTH_METHODS = ['none', 'client_secret_basic', 'client_secret_post'] as const;
 export type AuthMethod = (typeof AUTH_METHODS)[number];
 
@@ -15,8 +15,8 @@ export interface RegisteredClient {
 }
 
 /**
- * Insert a client. Beyond `unusedMax` clients to which nobody has given access yet, the oldest of them are deleted, so
- * that registrations of strangers take bounded space.
+ * Insert a client. If more than `unusedMax` clients have no access grant yet, delete the oldest of them, so that
+ * registrations by strangers take bounded space.
  */
 export async function insertClient(sql: Sql, client: RegisteredClient, unusedMax: number): Promise<void> {
   const { id, name, redirectUris, authMethod, secretHash } = client;
@@ -37,14 +37,14 @@ export async function selectClient(sql: Sql, id: string): Promise<RegisteredClie
   return { id, name, redirectUris, authMethod, secretHash };
 }
 
-/** Note that somebody gave access to a client, so that it is kept. */
+/** Mark a client as used once somebody gives it access, so that it is kept. */
 export async function markClientUsed(sql: Sql, id: string): Promise<void> {
   await sql`UPDATE oauth_clients SET is_used = true WHERE id = ${id} AND NOT is_used`;
 }
 
 /**
- * Delete clients that nobody gave access to within a day. Others are kept for longer than any grant lives, since
- * applications use their id again.
+ * Delete clients that nobody gave access to within a day. Keep others for longer than any grant, since applications
+ * reuse their id.
  */
 export async function deleteUnusedClients(sql: Sql): Promise<void> {
   await sql`

@@ -23,10 +23,10 @@ import type { OAuthSecrets } from './secrets.ts';
 const CODE_MS = 60_000;
 const DAY_MS = 86_400_000;
 export const GRANT_DAYS = { least: 1, usual: 30, most: 365 } as const;
-/** Number of grants of one person. Beyond it the oldest ends. */
+/** Maximum number of grants per person. Beyond it, the oldest ends. */
 const GRANTS_OF_ONE_MAX = 50;
 
-/** Facts that a person sees before deciding about a request of a client. */
+/** Facts shown to a person who decides about a client's request. */
 export const ConsentFacts = z
   .object({
     client: z.object({
@@ -44,7 +44,7 @@ export const ConsentFacts = z
   .meta({ id: 'OAuthConsent' });
 export type ConsentFacts = z.output<typeof ConsentFacts>;
 
-/** Fault of a request whose client is known, and the address that tells it to the client. */
+/** Fault of a request with a known client, and the redirect address that reports it to the client. */
 const ConsentFault = z
   .object({ fault: z.string().describe('one sentence'), client: z.string(), return_to: z.string() })
   .meta({ id: 'OAuthConsentFault' });
@@ -52,7 +52,7 @@ const ConsentFault = z
 export const ConsentReply = z.union([ConsentFacts, ConsentFault]);
 export type ConsentReply = z.output<typeof ConsentReply>;
 
-/** Person at the console who decides. */
+/** Person who decides at the console. */
 export interface Person {
   readonly subject: Subject;
   readonly caller: Caller;
@@ -76,16 +76,15 @@ interface Client {
   readonly redirectUris: readonly string[];
 }
 
-/** Request whose client and redirect address are known, so that its faults can be reported to the client. */
+/** Request with a known client and redirect address, so that faults can be reported to the client. */
 interface KnownRequest extends AuthorizationRequest {
   readonly client: Client;
   readonly redirectUri: string;
 }
 
 /**
- * Describe the request of a client to a signed-in person.
- *
- * @throws AppError with a code of OAuth (400, 503) if the client or its address is not known
+ * Describe a client's request to a signed-in person.
+ * @throws AppError with an OAuth code (400, 503) if the client or its address is unknown
  */
 export async function viewConsent(
   context: ConsentContext,
@@ -122,9 +121,8 @@ export async function viewConsent(
 }
 
 /**
- * Carry out the decision of a person. Return the address to which the browser goes, which has the code or the refusal.
- *
- * @throws AppError with a code of OAuth (400, 503)
+ * Carry out a person's decision. Return the redirect address, which contains the code or the refusal.
+ * @throws AppError with an OAuth code (400, 503)
  */
 export async function decideConsent(
   context: ConsentContext,
@@ -155,7 +153,7 @@ export async function decideConsent(
   return addressWith(redirectUri, { code: code.text, state, iss: issuer });
 }
 
-/** Find the client and its redirect address. Without both, nobody may be sent anywhere. */
+/** Find the client and its redirect address. Without both, don't redirect the browser. */
 async function findRequest(
   { sql, documents }: ConsentContext,
   query: string,
@@ -178,12 +176,12 @@ async function findRequest(
   return { ...request, client, redirectUri };
 }
 
-/** Check the rest of a request. @throws AppError with a code of OAuth (400) */
+/** Validate the rest of a request. @throws AppError with an OAuth code (400) */
 function check({ resources }: ConsentContext, request: KnownRequest) {
   return { challenge: checkFlow(request), resource: chooseResource(request.resource, resources) };
 }
 
-/** Make the address that reports a refusal to a client (RFC 6749, section 4.1.2.1; RFC 9207). */
+/** Build the address that reports a refusal to a client (RFC 6749, section 4.1.2.1; RFC 9207). */
 function refusalOf({ redirectUri, state }: KnownRequest, issuer: string, { code, message }: AppError): string {
   return addressWith(redirectUri, { error: code, error_description: message, state, iss: issuer });
 }

@@ -8,7 +8,7 @@ export interface Grant extends Subject {
   readonly clientId: string;
   readonly clientName: string;
   readonly redirectUri: string;
-  /** Audience of its tokens: address of a tool server. */
+  /** Audience of its tokens: the address of a tool server. */
   readonly resource: string;
   readonly scopes: readonly Scope[];
   readonly createdAt: Date;
@@ -19,10 +19,10 @@ export interface Grant extends Subject {
 /** Token of a grant that has not ended. */
 export interface LiveToken {
   readonly grant: Grant;
-  /** Rights of this token, at most those of the grant. */
+  /** Rights of this token: those of the grant, or fewer. */
   readonly scopes: readonly Scope[];
   readonly endsInMs: number;
-  /** True for a refresh token that was exchanged already. */
+  /** True for a refresh token that was already exchanged. */
   readonly isUsed: boolean;
   /** True if the last use of the grant was recorded more than a minute ago. */
   readonly lastUsedIsOld: boolean;
@@ -74,7 +74,7 @@ function toGrant(row: GrantRow): Grant {
   };
 }
 
-/** Insert a grant with the code by which the client gets its first tokens. */
+/** Insert a grant with the code that the client exchanges for its first tokens. */
 export async function insertGrant(
   sql: Sql,
   grant: Omit<Grant, 'createdAt' | 'expiresAt' | 'lastUsedAt'> & { readonly lifetimeMs: number },
@@ -101,7 +101,7 @@ export async function deleteOldestGrants(
       ORDER BY created_at DESC, id DESC OFFSET ${grantsMax})`;
 }
 
-/** Lock the grant of an authorization code, by the hash of the code alone, and mark the code as used. */
+/** Lock the grant of an authorization code, found by the code's hash alone, and mark the code as used. */
 export async function takeCode(sql: Sql, hash: Buffer): Promise<PresentedCode | null> {
   const [row] = await sql<(GrantRow & { code_challenge: string; code_is_used: boolean; is_expired: boolean })[]>`
     SELECT *, code_expires_at <= now() OR expires_at <= now() AS is_expired
@@ -131,7 +131,7 @@ export async function insertToken(
     VALUES (${token.hash}, ${token.grantId}, ${token.kind}, ${[...token.scopes]}, ${token.expiresAt})`;
 }
 
-/** Select a token that has not expired by its hash alone, since its organization is not known yet. */
+/** Select an unexpired token by hash alone, since its organization isn't known yet. */
 export async function selectToken(sql: Sql, hash: Buffer, kind: 'access' | 'refresh'): Promise<LiveToken | null> {
   const [row] = await sql<
     (GrantRow & { own_scopes: Scope[]; is_used: boolean; ends_in_ms: number; last_used_is_old: boolean })[]
@@ -146,10 +146,7 @@ export async function selectToken(sql: Sql, hash: Buffer, kind: 'access' | 'refr
   return { grant: toGrant(row), scopes, isUsed, endsInMs, lastUsedIsOld };
 }
 
-/**
- * Mark a refresh token as used. It is kept for a week, in which its reuse is noticed. Return false if another request
- * used it first.
- */
+/** Mark a refresh token as used. Keep it for a week to detect reuse. Return false if another request used it first. */
 export async function spendRefreshToken(sql: Sql, hash: Buffer): Promise<boolean> {
   const marked = await sql`
     UPDATE oauth_tokens SET is_used = true, expires_at = least(expires_at, now() + interval '7 days')
@@ -163,7 +160,7 @@ export async function updateGrantUse(sql: Sql, { orgId, id }: Pick<Grant, 'orgId
     WHERE org_id = ${orgId} AND id = ${id} AND (last_used_at IS NULL OR last_used_at <= now() - interval '1 minute')`;
 }
 
-/** List grants that have not ended, newest first. @param actor person who gave them; null for all persons */
+/** List grants that have not ended, newest first. @param actor person who gave them; null for everybody */
 export async function selectGrants(
   sql: Sql,
   orgId: string,
@@ -184,7 +181,7 @@ export async function deleteGrant(sql: Sql, orgId: string, id: string, actor: st
   return deleted.count === 1;
 }
 
-/** Delete grants that have ended or whose code was never exchanged, and tokens that have expired. */
+/** Delete grants that have ended or whose code was never exchanged, and expired tokens. */
 export async function deleteEndedGrants(sql: Sql): Promise<void> {
   await sql`
     DELETE FROM oauth_grants

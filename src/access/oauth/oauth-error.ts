@@ -1,8 +1,8 @@
 import { AppError } from '../../platform/errors.ts';
 
 /**
- * Error codes of OAuth: RFC 6749 (sections 4.1.2.1 and 5.2), RFC 7591 (section 3.2.2), RFC 8707 (section 2) and
- * RFC 7009 (section 2.2.1).
+ * OAuth error codes: RFC 6749 (sections 4.1.2.1 and 5.2), RFC 7591 (section 3.2.2), RFC 8707 (section 2) and RFC 7009
+ * (section 2.2.1).
  */
 const CODES = [
   'access_denied',
@@ -23,12 +23,12 @@ export type OAuthErrorCode = (typeof CODES)[number];
 
 const STATUS: Partial<Record<OAuthErrorCode, number>> = { invalid_client: 401, temporarily_unavailable: 503 };
 
-/** Create an error with a code of OAuth. @param message one sentence for a person */
+/** Create an error with an OAuth code. @param message one sentence for a person */
 export function oauthError(code: OAuthErrorCode, message: string): AppError {
   return new AppError({ code, status: STATUS[code] ?? 400, message });
 }
 
-/** Return the code of OAuth for any error. */
+/** Return the OAuth code for any error. */
 export function oauthCodeOf({ code, status }: AppError): OAuthErrorCode {
   const known = CODES.find((one) => one === code);
   if (known !== undefined) return known;

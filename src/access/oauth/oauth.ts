@@ -24,7 +24,7 @@ import { type ClientMetadata, type Registration, registerClient } from './regist
 import { OAuthSecrets } from './secrets.ts';
 import { type Form, issueTokens, revokePresented, type TokenReply } from './token-endpoint.ts';
 
-/** Access that a person gave to a client, as lists show it. */
+/** Access that a person gave to a client, as shown in lists. */
 export const GrantView = z
   .object({
     id: z.string(),
@@ -42,13 +42,13 @@ export type GrantView = z.output<typeof GrantView>;
 
 export const GRANT_ROWS_MAX = 1_000;
 
-/** Registrations of one address: a burst, then one every ten seconds. */
+/** Rate of registrations per address: a burst, then one every ten seconds. */
 const REGISTRATIONS = { burst: 100, perSecond: 0.1, waitingMax: 0 };
 
 export interface OAuthSettings {
-  /** Addresses of the tool servers, which are the audiences of tokens. Without one, nobody can sign in by OAuth. */
+  /** Addresses of the tool servers: the audiences of tokens. If empty, nobody can sign in by OAuth. */
   readonly resources: readonly string[];
-  /** Hosts whose documents may describe clients. */
+  /** Hosts whose metadata documents may describe clients. */
   readonly clientHosts: readonly string[];
 }
 
@@ -76,7 +76,7 @@ export class OAuth {
     return this.resources.length > 0;
   }
 
-  /** @throws AppError of `registerClient`, `temporarily_unavailable` (429) for too many of one address */
+  /** @throws AppError of `registerClient`, `temporarily_unavailable` (429) for too many from one address */
   async register(metadata: ClientMetadata, address: string, signal: () => AbortSignal): Promise<Registration> {
     if (!(await this.#registrations.brake([address], signal))) {
       throw new AppError({
@@ -112,7 +112,7 @@ export class OAuth {
     const live = hash && (await selectToken(this.#sql, hash, 'access'));
     if (!live) throw invalidCredentials();
     const { grant, scopes, endsInMs, lastUsedIsOld } = live;
-    // A tool server that was removed from the settings is no audience any more.
+    // A tool server removed from the settings is no longer an audience.
     if (!this.resources.includes(grant.resource)) throw invalidCredentials();
     const person = await callerOfSubject(this.#sql, grant);
     if (person === null) throw invalidCredentials();
@@ -122,16 +122,15 @@ export class OAuth {
     return { caller, endsInMs: Math.min(endsInMs, person.endsInMs ?? endsInMs) };
   }
 
-  /** List the grants of a caller; those of everybody in the organization for a manager of users. */
+  /** List the caller's grants, or for a manager of users, those of everybody in the organization. */
   async listGrants(by: Caller): Promise<GrantView[]> {
     const grants = await selectGrants(this.#sql, by.orgId, { actor: ownerOf(by), limit: GRANT_ROWS_MAX });
     return grants.map(viewOf);
   }
 
   /**
-   * End a grant. Its tokens are refused everywhere within 1 s.
-   *
-   * @throws AppError `grant_not_found` (404), also for one of another person without the scope `users:manage`
+   * End a grant. Every process refuses its tokens within 1 s.
+   * @throws AppError `grant_not_found` (404), including for another person's grant without the scope `users:manage`
    */
   async revokeGrant(by: Caller, id: string): Promise<void> {
     const { orgId, actor } = by;
@@ -156,7 +155,7 @@ export class OAuth {
   }
 }
 
-/** Return the person whose grants a caller manages; null for those of everybody. */
+/** Return the person whose grants a caller manages; null for everybody's. */
 function ownerOf(by: Caller): string | null {
   return hasScope(by, 'users:manage') ? null : by.actor;
 }

@@ -2,12 +2,12 @@ import { isLoopbackHost } from '../../platform/networks.ts';
 
 const CHARS_MAX = 2_048;
 
-/** Schemes by which desktop applications receive a redirect, beside those with a period (RFC 8252, section 7.1). */
+/** Custom schemes of desktop applications, in addition to those with a period (RFC 8252, section 7.1). */
 const APPLICATION_SCHEMES: ReadonlySet<string> = new Set(['cursor:', 'vscode:', 'vscode-insiders:', 'windsurf:']);
 
 /**
- * Return true for an address to which a client may have people sent back: https, http on loopback, or the private
- * scheme of an application. It has no fragment (RFC 6749, section 3.1.2) and no credentials.
+ * Return true for a valid redirect address: https, http on loopback, or an application's private scheme, without a
+ * fragment (RFC 6749, section 3.1.2) or credentials.
  */
 export function isRedirectUri(uri: string): boolean {
   if (uri.length > CHARS_MAX || !URL.canParse(uri) || uri.includes('#')) return false;
@@ -19,8 +19,8 @@ export function isRedirectUri(uri: string): boolean {
 }
 
 /**
- * Return true if a client registered this address. The texts must be equal. The port of a loopback address may differ,
- * since an application chooses it when it starts (RFC 8252, section 7.3).
+ * Return true if a client registered this exact address. Only the port of a loopback address may differ, since an
+ * application chooses it on startup (RFC 8252, section 7.3).
  */
 export function isRegistered(uri: string, registered: readonly string[]): boolean {
   if (!isRedirectUri(uri)) return false;

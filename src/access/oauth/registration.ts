@@ -9,7 +9,7 @@ import type { OAuthSecrets } from './secrets.ts';
 
 export const REDIRECT_URIS_MAX = 20;
 export const CLIENT_NAME_CHARS_MAX = 100;
-/** Number of registered clients that nobody has given access to. */
+/** Maximum number of registered clients without any grant. */
 const UNUSED_MAX = 2_000;
 
 /** Metadata of a client (RFC 7591, section 2), from a registration or from a metadata document. */
@@ -59,13 +59,13 @@ export function checkMetadata({ redirect_uris, grant_types, response_types }: Cl
   }
 }
 
-/** Render the name of a client for people, from untrusted metadata. */
+/** Sanitise a client's name from untrusted metadata for display. */
 export function clientNameOf(metadata: ClientMetadata, fallback: string): string {
   return boundedLine(metadata.client_name ?? '', CLIENT_NAME_CHARS_MAX) || fallback;
 }
 
 /**
- * Register a client (RFC 7591). Anybody may: it gets access only from a person who consents.
+ * Register a client (RFC 7591). Anybody may do so: a client gets access only if a person consents.
  *
  * @throws AppError `invalid_redirect_uri`, `invalid_client_metadata` (400)
  */

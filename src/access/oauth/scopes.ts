@@ -4,15 +4,15 @@ import type { Scope } from '../caller.ts';
 export const OAUTH_SCOPES = ['search', 'documents:write', 'workflows:run'] as const satisfies readonly Scope[];
 export type OAuthScope = (typeof OAUTH_SCOPES)[number];
 
-/** Right that every client needs, and gets if it asks for none. */
+/** Right that every client needs. It is also the default. */
 export const BASIC_SCOPE: OAuthScope = 'search';
 
-/** Scope by which clients ask for refresh tokens. All clients get them. */
+/** Scope that requests refresh tokens. All clients get them anyway. */
 export const OFFLINE_ACCESS = 'offline_access';
 
 /**
- * Parse the parameter `scope`: names with spaces in between. Return the rights in a fixed order; unknown names are left
- * out, as RFC 6749 (section 3.3) allows.
+ * Parse the parameter `scope`: space-separated names. Return the rights in a fixed order. Ignore unknown names, as RFC
+ * 6749 (section 3.3) allows.
  */
 export function parseScopes(text: string | undefined): OAuthScope[] {
   const names = new Set(text?.split(' '));

@@ -1,7 +1,7 @@
 import { createHmac, randomBytes } from 'node:crypto';
 import type { KeyRing } from '../../platform/secret-key.ts';
 
-/** Prefixes of the secrets, by which secret scanners and the resolver of callers recognise them. */
+/** Prefixes by which secret scanners and the resolver of callers recognise the secrets. */
 const PREFIXES = { access: 'svat_', refresh: 'svrt_', code: 'svac_', client: 'svcs_' } as const;
 export type SecretKind = keyof typeof PREFIXES;
 
@@ -19,7 +19,7 @@ export function isAccessToken(text: string): boolean {
   return text.startsWith(PREFIXES.access);
 }
 
-/** Codes, tokens and client secrets of OAuth: 256 random bits with a prefix, stored as an HMAC. */
+/** OAuth codes, tokens and client secrets: 256 random bits with a prefix, stored as an HMAC. */
 export class OAuthSecrets {
   readonly #key: Buffer;
 
@@ -32,7 +32,7 @@ export class OAuthSecrets {
     return { text, hash: this.#hmac(text) };
   }
 
-  /** Hash a presented secret; null if it cannot be one of this kind. */
+  /** Hash a presented secret; null if it can't be of this kind. */
   hash(kind: SecretKind, text: string): Buffer | null {
     const prefix = PREFIXES[kind];
     if (!text.startsWith(prefix) || !RANDOM_SHAPE.test(text.slice(prefix.length))) return null;

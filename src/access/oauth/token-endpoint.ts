@@ -33,19 +33,18 @@ export interface TokenContext {
   readonly secrets: OAuthSecrets;
 }
 
-/** Form of a request, by parameter. */
+/** Form fields of a request, by parameter. */
 export type Form = Readonly<Record<string, string>>;
 
-/** Result of a step that ends a grant. The transaction must commit, so it is no thrown error. */
+/** Result of a step that may end a grant. A refusal isn't thrown, because the transaction must commit. */
 type Outcome = { readonly reply: TokenReply } | { readonly refusal: string };
 
 const GRANT_TYPES = ['authorization_code', 'refresh_token'] as const;
 
 /**
- * Exchange an authorization code or a refresh token for tokens (RFC 6749, sections 4.1.3 and 6). Both work once: a
- * second use ends the grant, because somebody else may have the tokens of the first.
- *
- * @param authorization header of the request
+ * Exchange an authorization code or a refresh token for tokens (RFC 6749, sections 4.1.3 and 6). Each works only once.
+ * A second use ends the grant, because somebody else may have the tokens of the first use.
+ * @param authorization `Authorization` header of the request
  * @throws AppError `invalid_request`, `invalid_grant`, `invalid_target`, `invalid_scope`, `unsupported_grant_type`
  *   (400), `invalid_client` (401)
  */
@@ -108,7 +107,7 @@ async function refresh(context: TokenContext, form: Form, clientId: string): Pro
   return makeTokens(context, grant, scopes);
 }
 
-/** @throws AppError `invalid_scope` (400) for more rights than were given */
+/** @throws AppError `invalid_scope` (400) for rights that weren't granted */
 function narrow(given: readonly Scope[], requested: string | undefined): readonly Scope[] {
   if (requested === undefined) return given;
   const wanted = parseScopes(requested);
@@ -141,7 +140,7 @@ async function makeTokens({ sql, secrets }: TokenContext, grant: Grant, scopes: 
     scopes,
     expiresAt: new Date(endsAtMs),
   });
-  // A refreshed token may have fewer rights. The next refresh may ask for all of them again.
+  // A refreshed token may have fewer rights. The next refresh can request all of them again.
   await insertToken(sql, {
     hash: next.hash,
     grantId: grant.id,
@@ -165,7 +164,7 @@ async function endGrant(sql: Sql, { orgId, id, actor }: Grant, reason: string): 
 }
 
 /**
- * Revoke the grant of a token (RFC 7009). Unknown tokens are no error.
+ * Revoke the grant of a token (RFC 7009). Ignore an unknown token.
  *
  * @throws AppError `invalid_request` (400), `invalid_client` (401)
  */
@@ -183,7 +182,10 @@ export async function revokePresented(context: TokenContext, form: Form, authori
   }
 }
 
-/** Return the id of the client of a request. Check its secret if it has one. @throws AppError `invalid_client` */
+/**
+ * Authenticate the client of a request, by its secret if it has one, and return its id.
+ * @throws AppError `invalid_client`
+ */
 async function authenticateClient(
   { sql, secrets }: TokenContext,
   form: Form,
@@ -205,7 +207,7 @@ async function authenticateClient(
   }
 }
 
-/** Read the credentials of a client from the form or from `Authorization: Basic` (RFC 6749, section 2.3.1). */
+/** Read the client credentials from the form or from `Authorization: Basic` (RFC 6749, section 2.3.1). */
 function readCredentials(
   form: Form,
   authorization: string | undefined,

@@ -1,6 +1,6 @@
 import { invalidRequest } from '../../platform/errors.ts';
 
-/** Comparison of a filter: an attribute in lower case, without its schema, and the text that it equals. */
+/** Comparison in a filter: a lower-case attribute without its schema, and the value it must equal. */
 export interface Equals {
   readonly attribute: string;
   readonly value: string;
@@ -11,7 +11,7 @@ const COMPARISON =
 const AND = /^\s+and\s+/i;
 
 /**
- * Read a filter of equalities that are joined by `and`, which is what directories send (RFC 7644, section 3.4.2.2).
+ * Parse a filter of equalities joined by `and`, the form that directories send (RFC 7644, section 3.4.2.2).
  *
  * @throws AppError `invalidFilter` (400)
  */

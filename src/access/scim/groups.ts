@@ -10,7 +10,7 @@ import { type ScimGroup, type ScimGroupInput, type ScimListQuery, type ScimPatch
 import * as store from './scim-store.ts';
 
 /**
- * Add a group, whose name is the display name.
+ * Add a group with the display name as its name.
  *
  * @throws AppError `invalidValue` (400), `uniqueness` (409)
  */
@@ -63,7 +63,7 @@ export async function replaceScimGroup(sql: Sql, by: Caller, id: string, input: 
 }
 
 /**
- * Change the display name, the id at the directory, or members of a group.
+ * Change the display name, directory id or members of a group.
  *
  * @throws AppError `invalidValue` or `invalidPath` (400), `group_not_found` (404), and those of `editGroup`
  */
@@ -94,7 +94,7 @@ export async function deleteScimGroup(sql: Sql, by: Caller, id: string): Promise
   await groups.deleteGroup(sql, by, groupNameOf(id));
 }
 
-/** Change of members by an operation. `set` replaces all users and groups in the group. */
+/** Membership change in an operation. `set` replaces all users and groups in the group. */
 interface MemberChange {
   readonly kind: 'add' | 'remove' | 'set';
   readonly members: readonly string[];
@@ -102,7 +102,7 @@ interface MemberChange {
 
 const ONE_MEMBER = /^members\[\s*value\s+eq\s+"([^"]+)"\s*\]$/i;
 
-/** Read an operation on members; null if it changes other attributes. */
+/** Read the membership change of an operation; null if it changes other attributes. */
 function memberChangeOf({ op, path, value }: ScimPatch['Operations'][number]): MemberChange | null {
   if (path === undefined) {
     const own = typeof value === 'object' && value !== null ? (value as { members?: unknown }).members : undefined;
@@ -113,7 +113,7 @@ function memberChangeOf({ op, path, value }: ScimPatch['Operations'][number]): M
   if (pathOf(path) !== 'members') return null;
   const members = [value ?? []].flat().map((each) => memberOf(each));
   if (op === 'replace') return { kind: 'set', members };
-  // Without a value, the removal of members is one of all.
+  // Without a value, `remove` removes all members.
   return op === 'remove' && value === undefined ? { kind: 'set', members: [] } : { kind: op, members };
 }
 
@@ -127,7 +127,7 @@ async function applyMembers(tx: Sql, by: Caller, name: string, { kind, members }
   await groups.changeMembers(tx, by, name, { add: members, remove });
 }
 
-/** Return a member as groups hold it. Ids of users begin with `usr_`; other ids are those of groups. */
+/** Convert a member to its form in groups. User ids start with `usr_`; other ids are those of groups. */
 function memberOf(given: unknown): string {
   const value = typeof given === 'string' ? given : (given as { value?: unknown } | null)?.value;
   if (typeof value !== 'string' || value === '') {

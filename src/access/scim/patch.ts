@@ -6,7 +6,7 @@ export type Assigned = Record<string, unknown>;
 
 type Operation = ScimPatch['Operations'][number];
 
-/** Simple attributes that can change, by their name in lower case. */
+/** Simple attributes that can change, by lower-case name. */
 const ATTRIBUTES: Readonly<Record<string, string>> = {
   username: 'userName',
   externalid: 'externalId',
@@ -15,8 +15,8 @@ const ATTRIBUTES: Readonly<Record<string, string>> = {
 };
 
 /**
- * Apply an operation to the simple attributes of a resource. An operation without a path has an object of them.
- * Attributes that the service does not have are ignored.
+ * Apply an operation to the simple attributes of a resource. Without a path, the operation's value is an object of
+ * attributes. Ignore attributes that the service doesn't have.
  *
  * @throws AppError `invalidValue` (400)
  */

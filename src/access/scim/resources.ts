@@ -3,18 +3,18 @@ import type { Page } from './scim-store.ts';
 
 const COUNT_MAX = 200;
 
-/** Return the id of a group for directories. Names have characters that addresses do not carry as they are. */
+/** Return the directory id of a group. Names may contain characters that URLs can't. */
 export function groupIdOf(name: string): string {
   return Buffer.from(name).toString('base64url');
 }
 
-/** Read the name in an id; an empty text, which is no name, if it is no id of a group. */
+/** Decode the name in a group id; '', which is never a name, for any other id. */
 export function groupNameOf(id: string): string {
   const name = Buffer.from(id, 'base64url').toString();
   return groupIdOf(name) === id && !name.includes('\0') ? name : '';
 }
 
-/** Read the page that a query asks for (RFC 7644, section 3.4.2.4): negative values count as 0. */
+/** Read the requested page (RFC 7644, section 3.4.2.4). Treat negative values as 0. */
 export function pageOf({ startIndex, count }: ScimListQuery): Page {
   return { offset: Math.max(startIndex, 1) - 1, limit: Math.min(Math.max(count, 0), COUNT_MAX) };
 }

@@ -12,15 +12,15 @@ export const URN = {
 /** Media type of requests and responses (RFC 7644, section 8.1). */
 export const SCIM_TYPE = 'application/scim+json';
 
-/** Maximum number of members that one request adds, removes or sets. */
+/** Maximum number of members per request to add, remove or set. */
 const MEMBERS_MAX = 10_000;
 const OPERATIONS_MAX = 1_000;
 
 const text = z.string().min(1).max(256);
-/** Providers send booleans also as texts. */
+/** Boolean, which some providers send as text. */
 const flag = z.preprocess((value) => (typeof value === 'string' ? value.toLowerCase() === 'true' : value), z.boolean());
 
-/** User as a directory writes it. Attributes that the service does not have are ignored, as RFC 7644 allows. */
+/** User as written by a directory. Unknown attributes are ignored, as RFC 7644 allows. */
 export const ScimUserInput = z.object({
   schemas: z.array(z.string()).optional(),
   userName: text.describe('email address'),
@@ -43,7 +43,7 @@ export const ScimGroupInput = z.object({
 });
 export type ScimGroupInput = z.output<typeof ScimGroupInput>;
 
-/** `PATCH` (RFC 7644, section 3.5.2). Providers write `op` in any case. */
+/** `PATCH` (RFC 7644, section 3.5.2). Providers differ in the case of `op`. */
 export const ScimPatch = z.object({
   schemas: z.array(z.string()).optional(),
   Operations: z

@@ -24,7 +24,7 @@ export interface Page {
 
 type Row = Readonly<Record<string, unknown>>;
 
-/** Build the condition that a directory sees a user of an organization. */
+/** Build the condition for users of an organization that a directory sees. */
 function userOf(sql: Sql, orgId: string): SqlFragment {
   return sql`users.org_id = ${orgId} AND users.deprovisioned_at IS NULL`;
 }
@@ -54,7 +54,7 @@ export async function selectUser(sql: Sql, orgId: string, id: string): Promise<U
   return row ? toUserRow(row) : null;
 }
 
-/** Values that users or groups must have. */
+/** Values to filter users or groups by. */
 export interface UserFilter {
   readonly id?: string;
   readonly email?: string;
@@ -79,7 +79,7 @@ export async function selectUsers(
   return { total: count?.['total'] as number, rows: rows.map(toUserRow) };
 }
 
-/** Set the id and the email address of a user at its directory. Return false if another user has the address. */
+/** Set a user's id and email address at its directory. Return false if another user has the address. */
 export async function updateIdentity(
   sql: Sql,
   orgId: string,
@@ -93,14 +93,14 @@ export async function updateIdentity(
   return count === 1;
 }
 
-/** Mark a user as deleted by its directory, or as there again. */
+/** Mark a user as deleted by its directory, or as restored. */
 export async function markDeprovisioned(sql: Sql, orgId: string, id: string, isGone: boolean): Promise<void> {
   await sql`
     UPDATE users SET deprovisioned_at = CASE WHEN ${isGone} THEN now() END
     WHERE org_id = ${orgId} AND id = ${id}`;
 }
 
-/** Find a user by email address that its directory has deleted. */
+/** Find a user deleted by its directory, by email address. */
 export async function findDeprovisioned(sql: Sql, orgId: string, email: string): Promise<string | null> {
   const [row] = await sql`
     SELECT id FROM users WHERE org_id = ${orgId} AND email = ${email.toLowerCase()} AND deprovisioned_at IS NOT NULL`;

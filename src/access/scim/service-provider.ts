@@ -2,7 +2,7 @@ import { URN } from './schema.ts';
 
 const CORE = 'urn:ietf:params:scim:schemas:core:2.0';
 
-/** Features of SCIM that the service has (RFC 7643, section 5). */
+/** SCIM features that the service supports (RFC 7643, section 5). */
 export const SERVICE_PROVIDER_CONFIG = {
   schemas: [`${CORE}:ServiceProviderConfig`],
   patch: { supported: true },

@@ -13,7 +13,7 @@ import { type ScimListQuery, type ScimPatch, type ScimUser, ScimUserInput, URN }
 import * as store from './scim-store.ts';
 
 /**
- * Add a member of the organization, or bring one back whom the directory had deleted.
+ * Add a member to the organization, or restore one whom the directory had deleted.
  *
  * @throws AppError `invalidValue` (400), `uniqueness` (409), and those of `createUser`
  */
@@ -59,7 +59,7 @@ export async function replaceScimUser(sql: Sql, by: Caller, id: string, input: S
 }
 
 /**
- * Change a user: the email address, the id at the directory, and whether the user is active.
+ * Change a user's email address, directory id or active state.
  *
  * @throws AppError `invalidValue` or `invalidPath` (400), `user_not_found` (404), `uniqueness` (409), and those of
  *   `editUser`
@@ -74,8 +74,8 @@ export async function patchScimUser(sql: Sql, by: Caller, id: string, patch: Sci
 }
 
 /**
- * Delete a user for the directory. The user is suspended, and keeps name and documents; adding the same address again
- * brings the user back.
+ * Delete a user as seen by the directory: suspend the user, but keep the name and documents. Adding the same address
+ * again restores the user.
  *
  * @throws AppError `user_not_found` (404), and those of `editUser`
  */
@@ -97,7 +97,7 @@ async function find(sql: Sql, by: Caller, id: string): Promise<store.UserRow> {
 async function write(tx: Sql, by: Caller, id: string, input: ScimUserInput): Promise<ScimUser> {
   const email = emailOf(input);
   const before = await findUser(tx, by, id);
-  // Whoever has the new address could sign in as a user who has not done so yet.
+  // The owner of the new address could sign in as a user who has never signed in.
   const isUnbound = before.oidc_subject === null && !before.has_account;
   if (isUnbound && before.email !== email) await requireReadersOf(tx, by, `user:${id}`);
   // `editUser` checks that the caller may manage the user.
@@ -112,7 +112,7 @@ async function write(tx: Sql, by: Caller, id: string, input: ScimUserInput): Pro
   return getScimUser(tx, by, id);
 }
 
-/** Return the email address of a user: the user name, or else the primary address. */
+/** Return a user's email address: the user name, or else the primary address. */
 function emailOf({ userName, emails = [] }: ScimUserInput): string {
   const primary = emails.find((email) => email.primary) ?? emails[0];
   for (const text of [userName, primary?.value]) {

@@ -9,7 +9,7 @@ export interface Invitation {
   readonly invitedBy: string;
 }
 
-/** Store an invitation. It replaces earlier ones of the same user. Return its end. */
+/** Store an invitation, replacing earlier ones of the same user. Return its expiry. */
 export async function insertInvitation(
   tx: Sql,
   invitation: { hash: Buffer; orgId: string; userId: string; invitedBy: string; lifetimeMs: number },
@@ -32,7 +32,7 @@ interface InvitationRow {
   invited_by: string;
 }
 
-/** Select a valid invitation of a user who is not suspended and cannot sign in yet; null if there is none. */
+/** Select a valid invitation of an unsuspended user who can't sign in yet; null if there is none. */
 export async function selectInvitation(sql: Sql, hash: Buffer): Promise<Invitation | null> {
   const [row] = await sql<InvitationRow[]>`
     SELECT i.org_id, i.user_id, o.name AS organization, u.email, i.invited_by
@@ -55,7 +55,7 @@ export async function deleteInvitation(tx: Sql, hash: Buffer): Promise<void> {
   await tx`DELETE FROM invitations WHERE hash = ${hash}`;
 }
 
-/** Find the user of an organization by email who has no identity yet and is not suspended. */
+/** Find an unsuspended user of an organization by email who has no identity yet. */
 export async function selectUnboundUser(
   sql: Sql,
   organization: string,
@@ -68,7 +68,7 @@ export async function selectUnboundUser(
   return row ? { orgId: row.org_id, userId: row.id } : null;
 }
 
-/** Insert a member of an organization that is not suspended. Return null if it has a user of this email address. */
+/** Insert a member of an unsuspended organization. Return null if it already has a user with this email address. */
 export async function insertProvisionedUser(
   tx: Sql,
   organization: string,
@@ -83,7 +83,7 @@ export async function insertProvisionedUser(
 }
 
 /**
- * Connect an identity with a user who has none. Return false if the user has one by now or is suspended.
+ * Connect an identity with a user who has none. Return false if the user now has one or is suspended.
  *
  * @throws PostgresError unique_violation if another user has the identity
  */

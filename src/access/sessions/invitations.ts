@@ -25,22 +25,22 @@ import { hashLinkToken, isLinkToken, newLinkToken } from './link-token.ts';
 
 const INVITATION_MS = 7 * 24 * 3_600_000;
 
-/** Identity of a person at the OIDC issuer, with the groups of its token if they are known. */
+/** Identity of a person at the OIDC issuer, with the token's groups if known. */
 type Identity = Pick<OidcClaims, 'issuer' | 'subject' | 'issuedAtMs'> & Partial<Pick<OidcClaims, 'groups'>>;
 
 export interface InvitationsContext {
   readonly sql: Sql;
   readonly keyRing: Pick<KeyRing, 'sessions'>;
-  /** Organizations by the domain of their people's email addresses, as the operator has set them. */
+  /** Organizations by the domain of their people's email addresses, as configured by the operator. */
   readonly emailDomains: Readonly<Record<string, string>>;
-  /** True to add people of these domains who have no user yet. */
+  /** True to create users for people of these domains. */
   readonly provisions: boolean;
 }
 
 /**
- * Connections of people's identities at the OIDC issuer with users. An identity belongs to the installation, so a key
- * of an organization cannot claim it: the operator connects it, the person accepts an invitation after signing in at
- * the issuer, or the issuer confirms an email address whose domain the operator has given to the organization.
+ * Connects people's identities at the OIDC issuer with users. An identity belongs to the installation, so a key of an
+ * organization can't claim it. Either the operator connects it, or the person accepts an invitation after signing in at
+ * the issuer, or the issuer confirms an email address in a domain that the operator has assigned to the organization.
  */
 export class Invitations {
   readonly #sql: Sql;
@@ -88,7 +88,7 @@ export class Invitations {
     return isLinkToken(token) ? selectInvitation(this.#sql, this.#hash(token)) : null;
   }
 
-  /** Use up a valid invitation, in the transaction that connects its user; null if there is none. */
+  /** Consume a valid invitation in the transaction that connects its user; null if there is none. */
   async take(tx: Sql, token: string): Promise<Pick<Invitation, 'orgId' | 'userId'> | null> {
     const invitation = isLinkToken(token) ? await selectInvitation(tx, this.#hash(token)) : null;
     if (invitation !== null) await deleteInvitation(tx, this.#hash(token));
@@ -96,7 +96,7 @@ export class Invitations {
   }
 
   /**
-   * Accept an invitation with an identity that the issuer has just confirmed.
+   * Accept an invitation with an identity just confirmed by the issuer.
    *
    * @throws AppError `invitation_invalid` (401), `identity_exists` (409) if another user has the identity
    */
@@ -109,8 +109,8 @@ export class Invitations {
   }
 
   /**
-   * Connect a confirmed email address with the user who has it in the organization of its domain. Add a member if
-   * there is none and the settings allow it; otherwise return null.
+   * Connect an identity with the user who has its confirmed email address in the organization of the domain. If there
+   * is none, add a member if the settings allow it, otherwise return null.
    *
    * @throws AppError `identity_exists` (409)
    */
@@ -124,7 +124,7 @@ export class Invitations {
     return found && this.#connect(found, identity, async () => undefined);
   }
 
-  /** Add a member with an email address to an organization, unless it has a user of that address. */
+  /** Add a member with an email address to an organization, unless the address already has a user there. */
   async #provision(organization: string, email: string): Promise<void> {
     await inTransaction(this.#sql, async (tx) => {
       const user = await insertProvisionedUser(tx, organization, {

@@ -3,7 +3,7 @@ import { AppError } from '../../platform/errors.ts';
 import type { Secret } from '../../platform/secret.ts';
 import { discoveryUrlOf, fetchJson } from '../oidc.ts';
 
-/** Time for which the endpoints of the issuer are remembered. */
+/** Time for which the issuer's endpoints are cached. */
 const DISCOVERY_MS = 10 * 60_000;
 
 const Endpoint = z.url({ protocol: /^https?$/ });
@@ -15,7 +15,7 @@ const Discovery = z.object({
 });
 const Tokens = z.object({ id_token: z.string().min(1).max(16_384) });
 
-/** Client of an OIDC issuer, by which people sign in. */
+/** Client for an OIDC issuer at which people sign in. */
 export interface IssuerClient {
   /** @throws AppError `oidc_unavailable` (503) */
   discover(): Promise<z.output<typeof Discovery>>;

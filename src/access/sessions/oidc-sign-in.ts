@@ -34,7 +34,7 @@ const Acceptance = z.object({
   invitation: z.string(),
 });
 
-/** Result of a sign-in: a user, an invitation that the person still has to accept, or the reason of the failure. */
+/** Result of a sign-in: a user, an invitation still to be accepted, or the reason for the failure. */
 export type SignInResult =
   | { readonly user: UserFacts }
   | { readonly acceptance: string }
@@ -47,14 +47,14 @@ export interface OidcSignIn {
   /**
    * Begin a sign-in.
    *
-   * @param redirectUri address of this service to which the issuer sends the browser back
-   * @param invitation token of an invitation that the person follows, or null
-   * @returns the address at the issuer, and a value that the browser keeps meanwhile
+   * @param redirectUri address of this service to which the issuer redirects the browser
+   * @param invitation token of the invitation that the person follows, or null
+   * @returns the issuer's address, and a value that the browser keeps until `finish`
    * @throws AppError `oidc_unavailable` (503)
    */
   begin(redirectUri: string, invitation: string | null): Promise<{ readonly location: string; readonly kept: string }>;
   /**
-   * Finish a sign-in with the parameters from the issuer, each of which counts once.
+   * Finish a sign-in with the issuer's parameters, which work only once.
    *
    * @param kept value that `begin` returned to this browser
    */
@@ -67,13 +67,13 @@ export interface OidcSignIn {
     kept: string | null,
     redirectUri: string,
   ): Promise<SignInResult>;
-  /** Return the invitation that waits for the person of this browser; null if there is none. */
+  /** Return the pending invitation of this browser's person; null if there is none. */
   findInvitation(acceptance: string | null): Promise<Invitation | null>;
   /** Connect the identity of this browser's person with the invited user. @throws AppError of `Invitations.accept` */
   acceptInvitation(acceptance: string | null): Promise<UserFacts>;
 }
 
-/** Open the sign-in by OIDC, or return null if the settings have no `client_id`. */
+/** Open OIDC sign-in, or return null if no `client_id` is configured. */
 export function openOidcSignIn(context: {
   readonly sql: Sql;
   readonly keyRing: Pick<KeyRing, 'encryption'>;
@@ -138,7 +138,7 @@ export function openOidcSignIn(context: {
     },
   };
 
-  /** Find the user of an identity, or what the identity can still be connected with. */
+  /** Find the user of an identity, or else the user or invitation that it can be connected with. */
   async function recognise(claims: OidcClaims, invitation: string | null): Promise<SignInResult> {
     const { subject, issuedAtMs, verifiedEmail } = claims;
     const user =

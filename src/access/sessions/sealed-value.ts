@@ -2,17 +2,17 @@ import type { z } from 'zod';
 import { seal, unseal } from '../../platform/seal.ts';
 import type { KeyRing } from '../../platform/secret-key.ts';
 
-/** Value that a browser keeps for this service until a time, in milliseconds since 1970. */
+/** Value that a browser keeps for this service, with its expiry in milliseconds since 1970. */
 interface Expiring {
   readonly untilMs: number;
 }
 
-/** Encrypt a value for a browser to keep. @param context its purpose; another one cannot read it */
+/** Encrypt a value for a browser to keep. @param context purpose; values can't be read for another purpose */
 export function sealFor<T extends Expiring>(keyRing: Pick<KeyRing, 'encryption'>, value: T, context: string): string {
   return seal(keyRing.encryption, JSON.stringify(value), context).toString('base64url');
 }
 
-/** Read a value that this service sealed for a browser; null if it is none, or too old. */
+/** Decrypt a value that this service sealed for a browser; null if invalid or expired. */
 export function readSealed<T extends Expiring>(
   keyRing: Pick<KeyRing, 'encryption'>,
   sealed: string | null,

@@ -2,23 +2,23 @@ import type { SessionSettings } from '../../platform/console-settings.ts';
 import type { Sql, SqlFragment } from '../../platform/postgres.ts';
 import type { Subject } from '../subject.ts';
 
-/** Stored session. It acts for a key, for a user, or else for the operator. */
+/** Stored session. It acts for a key, a user or the operator. */
 export interface StoredSession extends Subject {
   /** Public name, for the audit log. */
   readonly id: string;
-  /** True if it began with a password or a passkey, so that it manages the account and lasts longer without use. */
+  /** True if it began with a password or passkey. It can then manage the account and may stay idle for longer. */
   readonly isOfAccount: boolean;
 }
 
 export interface LiveSession extends StoredSession {
   readonly expiresAt: Date;
-  /** Milliseconds until it ends without further use. */
+  /** Milliseconds until it expires if unused. */
   readonly endsInMs: number;
   /** True if its last use was recorded more than a minute ago. */
   readonly lastUsedIsOld: boolean;
 }
 
-/** Times without use after which sessions end. */
+/** Idle times after which sessions end. */
 type IdleLimits = Pick<SessionSettings, 'sessionIdleMs' | 'accountSessionIdleMs'>;
 
 interface SessionRow {
@@ -50,7 +50,7 @@ export async function insertSession(
   return row.expires_at;
 }
 
-/** Select a session that has not ended by the hash of its secret id alone, since its organization is not known yet. */
+/** Select a live session by the hash of its secret id alone, since its organization isn't known yet. */
 export async function selectSession(sql: Sql, hash: Buffer, idle: IdleLimits): Promise<LiveSession | null> {
   const [row] = await sql<SessionRow[]>`
     SELECT id, org_id, actor, key_id, user_id, token_id, generation, is_of_account, expires_at, last_used_is_old,
@@ -76,7 +76,7 @@ export async function selectSession(sql: Sql, hash: Buffer, idle: IdleLimits): P
   };
 }
 
-/** Return the time without use after which a row of `sessions` ends. */
+/** Return the maximum idle time of a row of `sessions`. */
 function idleOf(sql: Sql, { sessionIdleMs, accountSessionIdleMs }: IdleLimits): SqlFragment {
   return sql`
     CASE WHEN is_of_account THEN ${accountSessionIdleMs}::double precision ELSE ${sessionIdleMs}::double precision END
@@ -99,7 +99,7 @@ export async function deleteSession(
   return row ? { id: row.id, orgId: row.org_id, actor: row.actor } : null;
 }
 
-/** Delete the sessions of an actor. Returns their number. */
+/** Delete the sessions of an actor. Return their number. */
 export async function deleteSessionsOf(sql: Sql, orgId: string, actor: string): Promise<number> {
   return (await sql`DELETE FROM sessions WHERE org_id = ${orgId} AND actor = ${actor}`).count;
 }
@@ -128,14 +128,14 @@ export async function insertSignInLink(
   return row.expires_at;
 }
 
-/** Consume an unexpired link. The first caller gets it, and every later one null. */
+/** Consume an unexpired link. Return it to the first caller, and null to later ones. */
 export async function takeSignInLink(sql: Sql, hash: Buffer): Promise<{ orgId: string; actor: string } | null> {
   const [row] = await sql<{ org_id: string; actor: string }[]>`
     DELETE FROM sign_in_links WHERE hash = ${hash} AND expires_at > now() RETURNING org_id, actor`;
   return row ? { orgId: row.org_id, actor: row.actor } : null;
 }
 
-/** Delete ended sessions and expired links, of all organizations. */
+/** Delete ended sessions and expired links, across all organizations. */
 export async function deleteEndedSessions(sql: Sql, idle: IdleLimits): Promise<void> {
   await sql`DELETE FROM sign_in_links WHERE expires_at <= now()`;
   await sql`

@@ -30,22 +30,22 @@ import {
   updateSessionUse,
 } from './session-store.ts';
 
-/** Maximum number of concurrent sessions of one key, user or operator. Beyond it the oldest ends. */
+/** Maximum number of concurrent sessions of one key, user or operator. Beyond it, the oldest ends. */
 const SESSIONS_OF_ONE_MAX = 20;
 
-/** Fields of a session that acts for neither a key nor a user. */
+/** Fields of a session for neither a key nor a user. */
 const NOBODY = { keyId: null, userId: null, tokenId: null, generation: 0, endsAtMs: null, isOfAccount: false };
 
-/** Time after which the session of an account ends, however often it is used. Browsers keep no cookie for longer. */
+/** Maximum lifetime of an account's session, even if used. Browsers don't keep cookies longer. */
 const ACCOUNT_SESSION_MS = 365 * 24 * 3_600_000;
 
-/** New session. Only the browser's cookie has its id. */
+/** New session. Only the browser's cookie contains its id. */
 export interface StartedSession {
   readonly id: Secret;
   readonly caller: Caller;
   readonly csrfToken: string;
   readonly expiresAt: Date;
-  /** Time without a request after which it ends. */
+  /** Idle time after which it ends. */
   readonly idleMs: number;
 }
 
@@ -59,7 +59,7 @@ export interface SessionsContext {
   readonly keyRing: Pick<KeyRing, 'sessions'>;
   readonly callers: Pick<CallerResolver, 'verify'>;
   readonly settings: SessionSettings;
-  /** Time to cache a successful look-up, so that the end of a session takes effect within 1 s. */
+  /** Time to cache a successful look-up, short enough for the end of a session to take effect within 1 s. */
   readonly cacheMs?: number;
 }
 
@@ -99,7 +99,7 @@ export class Sessions {
   }
 
   /**
-   * Start a session with the token of a one-time link, which becomes invalid.
+   * Start a session with the token of a one-time link, and invalidate the link.
    *
    * @throws AppError `invalid_credentials` (401)
    */
@@ -111,7 +111,7 @@ export class Sessions {
     return this.#start({ ...NOBODY, ...link, caller: operatorCallerNamed(organization, link.actor) });
   }
 
-  /** Make a one-time link for the person at the command line, as the caller for an organization. */
+  /** Create a one-time link for the command-line operator, as the caller for an organization. */
   async createLink({ orgId, actor }: Caller): Promise<{ readonly token: Secret; readonly expiresAt: Date }> {
     const token = newLinkToken();
     const expiresAt = await inTransaction(this.#sql, async (tx) => {
@@ -125,7 +125,7 @@ export class Sessions {
   /**
    * Resolve the id of a session to its caller, with the current rights of the key or user.
    *
-   * @param options.isUse false for an uncached check that does not keep the session alive
+   * @param options.isUse false for an uncached check that doesn't keep the session alive
    * @throws AppError `session_ended` (401)
    */
   async resolve(id: string, { isUse = true }: { readonly isUse?: boolean } = {}): Promise<Caller> {
@@ -136,7 +136,7 @@ export class Sessions {
     return this.#cache.get(cacheKey) ?? this.#cache.load(cacheKey, () => this.#lookUp(hash, true));
   }
 
-  /** Return the end of a live session, and its limit on time without use. @throws AppError `session_ended` (401) */
+  /** Return the end of a live session, and its maximum idle time. @throws AppError `session_ended` (401) */
   async limitsOf(id: string): Promise<Pick<StartedSession, 'expiresAt' | 'idleMs'>> {
     const { expiresAt, isOfAccount } = await this.#select(this.#hmac('id', id));
     return { expiresAt, idleMs: this.#idleMsOf(isOfAccount) };
@@ -217,7 +217,7 @@ export class Sessions {
     });
   }
 
-  /** Store a session under a new id, never under one from a browser. */
+  /** Store a session under a new id, never an id supplied by a browser. */
   async #start({ caller, ...stored }: NewSession): Promise<StartedSession> {
     const secret = newLinkToken();
     const session = { ...stored, id: newId('ses'), hash: this.#hmac('id', secret) };
@@ -247,7 +247,7 @@ export class Sessions {
     return session;
   }
 
-  /** Find the caller of a session in the current records. @throws AppError `session_ended` (401) */
+  /** Find the caller of a session, with its current rights. @throws AppError `session_ended` (401) */
   async #callerOf(session: LiveSession): Promise<Resolved> {
     const resolved = await callerOfSubject(this.#sql, session);
     if (resolved === null) throw sessionEnded();

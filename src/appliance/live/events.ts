@@ -2,19 +2,21 @@
 export const TOPICS = ['jobs', 'documents', 'queues', 'providers', 'sources', 'runs'] as const;
 export type Topic = (typeof TOPICS)[number];
 
-/** Change of something that the caller may see. It names the changed thing, whose own route returns it. */
+/** Change to something that the caller may see. It only names the changed thing, which its own route returns. */
 export interface Change {
   readonly topic: Topic;
   readonly id: string;
   readonly [field: string]: unknown;
 }
 
-/** Change with its place in a feed, or the note that changes are missing, so that the reader must reload everything. */
+/**
+ * Change with its position in a feed, or a note that changes are missing, so that the reader must reload everything.
+ */
 export type LiveEvent =
   | { readonly id: string; readonly change: Change }
   | { readonly id: string; readonly change: null };
 
-/** Bounded queue of the events of one reader. If events do not fit, a note that changes are missing replaces them. */
+/** Bounded queue of one reader's events. Events that don't fit are replaced by a note that changes are missing. */
 export class EventQueue {
   readonly #topics: ReadonlySet<Topic>;
   readonly #eventsMax: number;
@@ -40,7 +42,8 @@ export class EventQueue {
   }
 
   /**
-   * Take all events. Wait for the first one, at most `ms`. Return null once the queue has ended and is empty.
+   * Take all events. If there are none, wait at most `ms` for the first one. Return null once the queue has ended and
+   * is empty.
    *
    * @param signal ends the wait early
    */

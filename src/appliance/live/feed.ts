@@ -11,16 +11,16 @@ import { selectDocumentChanges, selectLastAuditId, selectSourceStates } from './
 
 export type FeedContext = Pick<Appliance, 'sql' | 'queryShares' | 'embedding' | 'projections' | 'logger'>;
 
-/** Maximum number of events that a feed keeps for readers who reconnect. */
+/** Maximum number of events that a feed keeps for reconnecting readers. */
 const KEPT_EVENTS_MAX = 1_000;
-/** Maximum number of document changes that one reading reports one by one. More are reported as one. */
+/** Maximum number of document changes that one reading reports individually. More are reported as one. */
 const DOCUMENTS_MAX = 200;
 const SOURCES_MAX = 500;
 const RUNS_MAX = 50;
 
 /**
  * Changes that one caller may see, read about once a second for all its readers together. Every reading queries
- * PostgreSQL, so that it also finds changes by other processes.
+ * PostgreSQL, so it also finds changes by other processes.
  */
 export class Feed {
   readonly #context: FeedContext;
@@ -67,7 +67,7 @@ export class Feed {
     this.#readers.delete(queue);
   }
 
-  /** Read until the feed is closed or the database refuses. Then end every reader's queue. */
+  /** Read until the feed is closed or the database refuses. Finally end every reader's queue. */
   async run(): Promise<void> {
     const { logger } = this.#context;
     const { orgId } = this.#caller;
@@ -123,7 +123,7 @@ export class Feed {
     if (snapshot.finished_more > 0) this.#tell({ topic: 'jobs', id: '*' });
     for (const job of [...snapshot.jobs, ...snapshot.finished]) {
       if (before === undefined || job.document_id === null || !changed.has(job.id)) continue;
-      // Progress within a state does not change the document.
+      // Progress within a state doesn't change the document.
       if (before.get(job.id)?.split(' ')[0] === job.status) continue;
       this.#tell({ topic: 'documents', id: job.document_id, bucket_id: job.bucket_id });
     }
@@ -151,9 +151,8 @@ export class Feed {
 
   /**
    * Report the differences from the last reading of a topic. The first reading only sets the state. Report missing
-   * things with `gone`, except jobs, of which only some are read.
-   *
-   * @returns ids that differ
+   * things with `gone`, except jobs, because only some of them are read.
+   * @returns changed ids
    */
   #compare(topic: Topic, things: readonly (readonly [id: string, state: string, fields: object])[]): Set<string> {
     const before = this.#known.get(topic);
@@ -183,7 +182,7 @@ export class Feed {
   }
 }
 
-/** Selection of all live jobs, which is read at a varying pace. */
+/** Selection of all live jobs, read at a varying interval. */
 class PacedSelector extends JobsSelector {
   readonly #paceMs: () => number;
 

@@ -8,7 +8,7 @@ const STREAMS_OF_ONE_MAX = 8;
 /** Maximum number of streams of all callers together. */
 const STREAMS_MAX = 500;
 /**
- * Time between two readings per feed of this process. With many feeds each is read less often, so that together they
+ * Minimum reading interval of a feed per open feed: with many feeds, each is read less often, so that together they
  * take a bounded share of the database.
  */
 const READING_MS = 100;
@@ -23,7 +23,7 @@ export interface StreamOptions {
 
 /** Stream of the changes that a caller may see. Always close it. */
 export interface EventStream {
-  /** Take all events. Wait for the first one, at most `ms`. Return null once the stream has ended. */
+  /** Take all events. If there are none, wait at most `ms` for the first one. Return null once the stream has ended. */
   take(ms: number, signal: AbortSignal): Promise<LiveEvent[] | null>;
   close(): void;
 }
@@ -39,8 +39,8 @@ export class LiveEvents {
   #isClosed = false;
 
   /**
-   * @param options.intervalMs minimum time between two readings of a feed
-   * @param options.lingerMs time for which a feed without readers continues, for readers who reconnect
+   * @param options.intervalMs minimum time between readings of a feed
+   * @param options.lingerMs time for which a feed without readers continues, in case they reconnect
    */
   constructor(context: FeedContext, { intervalMs = 1_000, lingerMs = 20_000 } = {}) {
     this.#context = context;
@@ -105,7 +105,7 @@ export class LiveEvents {
   }
 }
 
-/** Return a text that is equal for callers with equal rights and name. */
+/** Return a key that is equal for callers with the same rights and name. */
 export function readerKey(caller: Caller): string {
   const { orgId, actor, role, department, groups = [], authLevel, scopes, outside, userId, limits } = caller;
   const rights = [role, department, groups, authLevel, [...scopes].toSorted(), outside, limits];

@@ -2,10 +2,10 @@ import type { Caller } from '../../access/caller.ts';
 import { readableBy, readsEverything, sourceVisibleTo } from '../../documents/visibility.ts';
 import type { Sql } from '../../platform/postgres.ts';
 
-/** Time after which no transaction with an earlier audit entry should still be open. */
+/** Time after which transactions with earlier audit entries should have ended. */
 const SETTLE_SECONDS = 20;
 
-/** Return the id of the newest entry of the audit log. */
+/** Return the id of the newest audit log entry. */
 export async function selectLastAuditId(sql: Sql): Promise<number> {
   const [row] = await sql`SELECT coalesce(max(id), 0)::float8 AS id FROM audit_log`;
   return (row?.['id'] as number | undefined) ?? 0;
@@ -13,7 +13,7 @@ export async function selectLastAuditId(sql: Sql): Promise<number> {
 
 /** Change of a document that the caller may read. */
 export interface DocumentChange {
-  /** Id of the entry of the audit log. */
+  /** Id of the audit log entry. */
   readonly entry: number;
   /** True if no entry with a smaller id can appear. */
   readonly isSettled: boolean;
@@ -23,8 +23,8 @@ export interface DocumentChange {
 }
 
 /**
- * List the changes of documents after an entry of the audit log. A deleted document has no level or department, so only
- * callers who may read everything learn of its removal.
+ * List changes of documents after an audit log entry. A deleted document has no level or department, so only callers
+ * who may read everything see its removal.
  */
 export async function selectDocumentChanges(
   sql: Sql,

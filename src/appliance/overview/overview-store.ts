@@ -6,9 +6,9 @@ import type { Sql } from '../../platform/postgres.ts';
 export interface DocumentTotals {
   readonly byStatus: Record<string, number>;
   readonly bytes: number;
-  /** Documents without vectors, since their model does not answer. */
+  /** Number of documents without vectors because their model doesn't respond. */
   readonly keywordOnly: number;
-  /** Documents whose vectors are being made. */
+  /** Number of documents whose vectors are being computed. */
   readonly wordsOnly: number;
 }
 
@@ -28,8 +28,8 @@ export async function countDocuments(sql: Sql, caller: Caller): Promise<Document
 }
 
 /**
- * Count the documents that the caller may see by the UTC day on which they were added, from the day `start`
- * (`YYYY-MM-DD`) on.
+ * Count the documents that the caller may see by the UTC day on which they were added, starting from the day `start`
+ * (`YYYY-MM-DD`).
  */
 export async function countDocumentsByDay(
   sql: Sql,

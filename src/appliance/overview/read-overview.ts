@@ -8,7 +8,7 @@ import { countBuckets, countDocuments, countDocumentsByDay } from './overview-st
 import type { Attention, Overview } from './schema.ts';
 
 const DAY_MS = 86_400_000;
-/** Days of the figures by day, today among them. */
+/** Number of days in daily figures, including today. */
 const DAYS = 30;
 const WAITING_RUNS_MAX = 20;
 

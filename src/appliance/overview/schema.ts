@@ -5,11 +5,11 @@ const count = z.int().min(0);
 const share = z.number().min(0).max(1).nullable().describe('null if nothing was measured');
 const ms = z.number().nullable().describe('null if nothing was measured');
 
-/** Problem that needs a person. */
+/** Problem that needs an operator's attention. */
 export const Attention = z
   .object({
     severity: z.enum(['error', 'warning']),
-    /** Part of the installation, as `service doctor` names it, or `jobs`. */
+    /** Part of the installation, named as in `service doctor`, or `jobs`. */
     name: z.string(),
     message: z.string().describe('what is wrong, and what to do'),
     code: z.enum(['failed_jobs', 'keyword_only']).optional().describe('kind of problem'),
@@ -77,7 +77,7 @@ const InstallationLoad = z.object({
   }),
 });
 
-/** Run of a workflow that waits until a person approves its changes. */
+/** Workflow run that waits for a person's approval. */
 const WaitingRun = z.object({
   run_id: z.string(),
   workflow_id: z.string(),

@@ -33,7 +33,7 @@ export const UsageByBucket = z
 export type UsageByBucket = z.output<typeof UsageByBucket>;
 
 /**
- * Sum the searches of an organization over a period (by default this month) by bucket, with the documents of today.
+ * Sum an organization's searches over a period (by default this month) by bucket, with the current number of documents.
  *
  * @throws AppError `invalid_request` (400) for an invalid period
  */

@@ -9,7 +9,7 @@ export interface Columns {
   readonly metadata: readonly string[];
 }
 
-/** Names that the columns of old indexes usually have, most telling first. */
+/** Usual column names in old indexes, most specific first. */
 const USUAL = {
   id: ['id', 'uuid', 'chunk_id', 'document_id', 'doc_id', 'key', '_id'],
   vector: ['embedding', 'vector', 'embeddings', 'values', 'emb'],
@@ -17,7 +17,7 @@ const USUAL = {
   metadata: ['metadata', 'cmetadata', 'meta', 'payload'],
 } as const;
 
-/** Choose the columns to read by the flags, or by their usual names. @throws AppError `invalid_request` (400) */
+/** Choose the columns to read by flags, or else by their usual names. @throws AppError `invalid_request` (400) */
 export function chooseColumns(names: readonly string[], given: ColumnChoice): Columns {
   const find = (flag: string, asked: string | undefined, usual: readonly string[]): string | null => {
     if (asked === undefined) return usual.find((name) => names.includes(name)) ?? null;
@@ -45,7 +45,7 @@ export function describeColumns({ id, vector, text, metadata }: Columns): string
   return `ids from ${id}, vectors from ${vector}, ${of}, ${more}`;
 }
 
-/** Make a row of the values of its columns. @throws AppError `invalid_request` that names the place */
+/** Build a row from the values of its columns. @throws AppError `invalid_request` that names the place */
 export function rowOf(
   columns: Columns,
   read: (column: string) => unknown,
@@ -62,7 +62,7 @@ export function rowOf(
   return { id: String(id), vector, text, metadata: metadataOf(columns.metadata, read), place };
 }
 
-/** Read a vector: an array of numbers, or `[0.1,0.2]` as pgvector writes it. Null if it is none. */
+/** Parse a vector: an array of numbers, or `[0.1,0.2]` as pgvector writes it. Return null for anything else. */
 function floatsOf(value: unknown): Float32Array | null {
   if (value instanceof Float32Array) return value;
   if (value instanceof Float64Array) return Float32Array.from(value);
@@ -76,7 +76,7 @@ function floatsOf(value: unknown): Float32Array | null {
   return isNumeric ? numbers : null;
 }
 
-/** Gather metadata. The keys of an object become keys of their own; lists and deeper objects become JSON. */
+/** Collect metadata. Flatten the keys of an object; convert lists and deeper objects to JSON. */
 function metadataOf(names: readonly string[], read: (column: string) => unknown): Record<string, unknown> {
   const metadata: Record<string, unknown> = {};
   for (const name of names) {
@@ -89,7 +89,7 @@ function metadataOf(names: readonly string[], read: (column: string) => unknown)
   return metadata;
 }
 
-/** Parse the JSON object of a text column. Another text stays as it is. */
+/** Parse the JSON object in a text column. Return any other text unchanged. */
 function parsed(value: unknown): unknown {
   if (typeof value !== 'string' || !value.startsWith('{')) return value;
   try {

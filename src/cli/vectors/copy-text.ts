@@ -8,7 +8,7 @@ import type { OldIndex, OldIndexOptions, OldRow } from './old-row.ts';
 
 /** `COPY public.items (id, embedding) FROM stdin;` in a plain dump. */
 const COPY = /^COPY\s+(\S+)\s+\((.+)\)\s+FROM\s+stdin;/i;
-/** Identifier of a column, in quotes if it is not a plain one. */
+/** Column identifier, possibly quoted. */
 const IDENTIFIER = /"(?:[^"]|"")*"|[^,\s]+/g;
 const END = '\\.';
 
@@ -17,10 +17,7 @@ interface Table {
   readonly columns: readonly string[];
 }
 
-/**
- * Open a dump of PostgreSQL: what `pg_dump` writes in its plain format, or the output of `\copy`, whose columns the
- * user names.
- */
+/** Open a PostgreSQL dump: the plain format of `pg_dump`, or the output of `\copy`, whose columns the user names. */
 export async function openCopyText(file: string, options: OldIndexOptions): Promise<OldIndex> {
   await refuseBinary(file);
   const table = options.columns === undefined ? await findTable(file, options) : null;

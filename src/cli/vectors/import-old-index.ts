@@ -6,10 +6,10 @@ import { openProgress } from '../progress.ts';
 import type { Session } from '../session.ts';
 import type { OldIndex, OldRow } from './old-row.ts';
 
-/** Rows and bytes of vectors in one call. */
+/** Maximum rows, and bytes of vectors, per call. */
 const BATCH_ROWS = 500;
 const BATCH_BYTES = 4 * 1024 * 1024;
-/** Rows that may wait for their jobs before more are sent. */
+/** Maximum rows waiting for their jobs before more are sent. */
 const WAITING_MAX = 2_000;
 const FAULTS_SHOWN = 20;
 
@@ -25,7 +25,7 @@ export interface ImportReport {
   readonly replaced: number;
   readonly unchanged: number;
   readonly without_text: number;
-  /** Documents that did not become searchable. */
+  /** Number of documents that did not become searchable. */
   readonly failed: number;
   readonly faults: readonly { readonly document_id: string | null; readonly message: string }[];
 }
@@ -33,8 +33,8 @@ export interface ImportReport {
 type Fields = Omit<ImportRequest, 'rows' | 'dry_run'> & { readonly bucket: string };
 
 /**
- * Import an old index. All rows are checked before the first one is stored. After an abort, the rows that were sent
- * stay. The same command then imports the rest, since it leaves rows alone that the bucket has.
+ * Import an old index. Check all rows before storing the first one. After an abort, the rows already sent stay. Running
+ * the command again imports the rest, because it skips rows that the bucket already has.
  *
  * @throws AppError `invalid_request` that names the place in the file, and errors of `index.importVectors`
  */
@@ -87,7 +87,7 @@ export async function importOldIndex(
   }
 }
 
-/** Group rows into calls. */
+/** Group rows into batches, one per call. */
 async function* batchesOf(index: OldIndex): AsyncGenerator<OldRow[]> {
   let batch: OldRow[] = [];
   let bytes = 0;
@@ -132,8 +132,8 @@ async function sendRows(
 }
 
 /**
- * Name the place in the file in the refusal of a row, which is `rows[17].vector: …`, or `rows.17.vector: …` from the
- * check of the input.
+ * Add the place in the file to the error about a row, which is `rows[17].vector: …`, or `rows.17.vector: …` from input
+ * validation.
  *
  * @param isCheck true if no row was sent before
  */
@@ -148,7 +148,7 @@ function placed(error: AppError, file: string, rows: readonly OldRow[], isCheck:
   );
 }
 
-/** Sums of the replies of all calls. */
+/** Totals over the responses of all calls. */
 class Totals {
   rows = 0;
   reply: ImportReply | null = null;
@@ -181,7 +181,7 @@ class Totals {
   }
 }
 
-/** Jobs of imported rows that have not ended. If no worker is alive, one runs in this process. */
+/** Unfinished jobs of imported rows. If no worker is alive, one runs in this process. */
 class WaitingJobs {
   readonly faults: { readonly document_id: string | null; readonly message: string }[] = [];
   readonly #session: Session;
@@ -201,7 +201,7 @@ class WaitingJobs {
     for (const { job_id: id } of documents) if (id !== null) this.#ids.add(id);
   }
 
-  /** Wait until at most `count` jobs are left. */
+  /** Wait until at most `count` jobs remain. */
   async until(count: number): Promise<void> {
     if (this.#ids.size <= count) return;
     await this.#worker.waitFor(async () => {

@@ -4,7 +4,7 @@ import { invalidRequest } from '../../platform/errors.ts';
 import { type Columns, chooseColumns, describeColumns, rowOf } from './choose-columns.ts';
 import type { OldIndex, OldIndexOptions, OldRow } from './old-row.ts';
 
-/** Open a file with one JSON object on each line. The first one names the columns. */
+/** Open a file with one JSON object per line. The first one names the columns. */
 export async function openJsonRows(file: string, options: OldIndexOptions): Promise<OldIndex> {
   const [first] = await firstOf(jsonLines(file));
   if (first === undefined) throw invalidRequest(`${file} has no rows`, 'vectors');
@@ -22,7 +22,7 @@ async function* readRows(file: string, columns: Columns): AsyncGenerator<OldRow>
   }
 }
 
-/** Read the objects of a file of JSON lines. Empty lines are left out. @throws AppError that names the line */
+/** Read the objects of a file of JSON lines. Skip empty lines. @throws AppError that names the line */
 export async function* jsonLines(
   file: string,
 ): AsyncGenerator<{ readonly value: Record<string, unknown>; readonly line: number }> {
@@ -48,7 +48,7 @@ function objectOf(text: string, file: string, line: number): Record<string, unkn
 /** Read the lines of a file one by one. */
 export async function* linesOf(file: string): AsyncGenerator<string> {
   const stream = createReadStream(file);
-  // `readline` does not report the errors of its input.
+  // `readline` doesn't report errors of its input.
   const failed = new Promise<never>((_, reject) => stream.once('error', reject));
   failed.catch(() => {});
   const lines = createInterface({ input: stream, crlfDelay: Number.POSITIVE_INFINITY })[Symbol.asyncIterator]();
@@ -63,7 +63,7 @@ export async function* linesOf(file: string): AsyncGenerator<string> {
   }
 }
 
-/** Return the first item of an iterable in a list, which is empty if there is none. */
+/** Return a list with the first item of an iterable; empty if there is none. */
 export async function firstOf<T>(items: AsyncIterable<T>): Promise<readonly [T] | readonly []> {
   for await (const item of items) return [item];
   return [];

@@ -10,7 +10,7 @@ import type { OldIndex, OldIndexOptions, OldRow } from './old-row.ts';
 
 const MAGIC = '\x93NUMPY';
 const HEADER_BYTES_MAX = 64 * 1024;
-/** Bytes of rows that are read at a time. */
+/** Bytes of rows to read at a time. */
 const SLICE_BYTES = 1024 * 1024;
 
 const READERS = {
@@ -27,8 +27,8 @@ interface Header {
 }
 
 /**
- * Open a matrix of NumPy, one vector a row. Ids, texts and metadata come from a file of JSON lines in the same order;
- * without it, the id of a row is the name of the file and its number.
+ * Open a NumPy matrix with one vector per row. Ids, texts and metadata come from a file of JSON lines in the same
+ * order. Without it, a row's id is the file name and row number.
  */
 export async function openNumpy(file: string, options: OldIndexOptions): Promise<OldIndex> {
   const header = await withFile(file, (handle) => readHeader(handle, file));

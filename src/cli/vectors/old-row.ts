@@ -1,9 +1,9 @@
-/** Names of the columns to read, as the user gave them. */
+/** Columns to read, as named by the user. */
 export interface ColumnChoice {
   readonly idColumn?: string | undefined;
   readonly vectorColumn?: string | undefined;
   readonly textColumn?: string | undefined;
-  /** Columns for the metadata. Undefined: one that is named `metadata`, if there is one. */
+  /** Columns for the metadata; undefined for a column named `metadata`, if there is one. */
   readonly metadataColumns?: readonly string[] | undefined;
 }
 
@@ -19,19 +19,19 @@ export interface OldRow {
 
 /** File with vectors of an old index. */
 export interface OldIndex {
-  /** Description of the file for the user: its format, and the columns that are read. */
+  /** Description of the file for the user: its format and the columns to read. */
   readonly found: string;
-  /** Number of rows; null if only reading the whole file tells it. */
+  /** Number of rows; null if unknown before reading the whole file. */
   readonly total: number | null;
-  /** Read the rows in their order. @throws AppError `invalid_request` that names the place of a fault */
+  /** Read the rows in order. @throws AppError `invalid_request` that names the place of a fault */
   rows(): AsyncIterable<OldRow>;
 }
 
 export interface OldIndexOptions extends ColumnChoice {
-  /** File whose lines describe the rows of a NumPy file. */
+  /** File of JSON lines that describe the rows of a NumPy file. */
   readonly rows?: string | undefined;
-  /** Table of a dump with several. */
+  /** Table to read from a dump with several. */
   readonly table?: string | undefined;
-  /** Names of the columns of a dump without a header. */
+  /** Column names of a dump without a header. */
   readonly columns?: readonly string[] | undefined;
 }

@@ -4,7 +4,7 @@ import { asyncBufferFromFile } from 'hyparquet/src/node.js';
 import { chooseColumns, describeColumns, rowOf } from './choose-columns.ts';
 import type { OldIndex, OldIndexOptions, OldRow } from './old-row.ts';
 
-/** Rows that are read at a time: 30 MB of vectors of 3,072 numbers as JavaScript holds them. */
+/** Rows to read at a time: 30 MB of 3,072-dimensional vectors in JavaScript. */
 const SLICE_ROWS = 1_000;
 
 /** Open a Parquet file with a column of ids and a column of lists of numbers. */
@@ -39,7 +39,7 @@ export async function openParquet(file: string, options: OldIndexOptions): Promi
   };
 }
 
-/** Decompressors besides Snappy, which the library has. Node.js has Zstandard since 22.15. */
+/** Decompressors in addition to the library's Snappy. Node.js has Zstandard since 22.15. */
 const COMPRESSORS: Compressors = {
   GZIP: (bytes) => zlib.gunzipSync(bytes),
   BROTLI: (bytes) => zlib.brotliDecompressSync(bytes),

@@ -1,7 +1,7 @@
 import { EventSourceParserStream } from 'eventsource-parser/stream';
 import { acceptSession, csrfToken, type SessionReply, session, waitForSignIn } from './session.ts';
 
-/** Refusal of the API, or a connection that failed (status 0). The message is a sentence for people. */
+/** Refusal by the API, or a failed connection (status 0). The message is a sentence for people. */
 export class ApiError extends Error {
   readonly status: number;
   readonly code: string | null;
@@ -27,7 +27,7 @@ export interface Request {
   readonly idempotencyKey?: string;
 }
 
-/** Join path segments, each escaped, to a path. */
+/** Join path segments, escaping each. */
 export function pathOf(...segments: readonly string[]): string {
   return `/${segments.map(encodeURIComponent).join('/')}`;
 }
@@ -40,8 +40,7 @@ export function withQuery(path: string, query: QueryValues = {}): string {
 }
 
 /**
- * Call the API. If the session has ended, wait until somebody has signed in again, and repeat the call, so that no form
- * input is lost.
+ * Call the API. If the session has ended, wait for a new sign-in and repeat the call, so that no form input is lost.
  *
  * @throws ApiError
  */
@@ -50,14 +49,14 @@ export async function call<T>(path: string, request: Request = {}): Promise<T> {
   return (response.status === 204 ? undefined : await response.json()) as T;
 }
 
-/** Event of a stream that a server sends. */
+/** Server-sent event of a stream. */
 export interface StreamEvent {
   readonly name: string;
-  /** JSON of the event, whose shape the caller knows by the name. */
+  /** Parsed JSON of the event. The caller knows its shape by the name. */
   readonly data: unknown;
 }
 
-/** Call the API as `call` does, and return the server-sent events of the response. @throws ApiError */
+/** Call the API like `call`, and return the server-sent events of the response. @throws ApiError */
 export async function* openStream(path: string, request: Request): AsyncGenerator<StreamEvent, void> {
   const { body } = await respond(path, request);
   const reader = body?.pipeThrough(new TextDecoderStream()).pipeThrough(new EventSourceParserStream()).getReader();
@@ -72,7 +71,10 @@ export async function* openStream(path: string, request: Request): AsyncGenerato
   }
 }
 
-/** Send a request until it has a response other than a refusal of the session. @throws ApiError for other refusals */
+/**
+ * Send a request, repeatedly if the session is refused, and return the response.
+ * @throws ApiError for other refusals
+ */
 async function respond(path: string, request: Request): Promise<Response> {
   for (let attempt = 0; ; attempt += 1) {
     const token = csrfToken();
@@ -89,14 +91,14 @@ async function respond(path: string, request: Request): Promise<Response> {
   }
 }
 
-/** Call a session route. A refusal does not open a new sign-in. @throws ApiError */
+/** Call a session route. A refusal doesn't open a sign-in. @throws ApiError */
 export async function callOnce<T>(path: string, request: Request = {}): Promise<T> {
   const response = await send(path, request);
   if (!response.ok) throw await readError(response);
   return (response.status === 204 ? undefined : await response.json()) as T;
 }
 
-/** Signals of loads that no person started. They do not keep a session alive. */
+/** Signals of background loads, which don't keep a session alive. */
 const backgroundLoads = new WeakSet<AbortSignal>();
 
 export function markBackground(signal: AbortSignal): void {
@@ -124,7 +126,7 @@ async function readError(response: Response): Promise<ApiError> {
   return errorOf(response.status, text, response.headers.get('Retry-After'));
 }
 
-/** Make the error of a response from its body, in either shape of the API. */
+/** Create the error of a response from its body, in either shape of the API. */
 export function errorOf(status: number, text: string, retryAfter: string | null): ApiError {
   const retryAfterSeconds = retryAfter === null ? null : Number(retryAfter) || null;
   try {
@@ -134,7 +136,7 @@ export function errorOf(status: number, text: string, retryAfter: string | null)
       return new ApiError(status, message, { code: body.error?.code ?? body.code ?? null, retryAfterSeconds });
     }
   } catch {
-    // A proxy in front of our API answered in HTML.
+    // A proxy in front of our API responded in HTML.
   }
   return new ApiError(status, `the server answered with status ${status}`, { retryAfterSeconds });
 }

@@ -1,4 +1,4 @@
-/** Return the value of a colour of the page, such as `--accent`, in the theme that is shown. */
+/** Return the value of a page colour, such as `--accent`, in the current theme. */
 export function colourOf(name: string): string {
   const probe = document.createElement('span');
   probe.style.color = `var(${name})`;

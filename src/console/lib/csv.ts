@@ -1,9 +1,9 @@
 type Cell = string | number | null;
 
-/** Beginning of a text that spreadsheet programs would run as a formula. */
+/** Start of a text that spreadsheet programs would run as a formula. */
 const FORMULA = /^[=+\-@\t\r]/;
 
-/** Write rows as CSV (RFC 4180), with the names of the columns first. */
+/** Write rows as CSV (RFC 4180), starting with the column names. */
 export function toCsv(columns: readonly string[], rows: readonly (readonly Cell[])[]): string {
   return [columns, ...rows].map((row) => row.map(toField).join(',')).join('\r\n');
 }

@@ -1,6 +1,6 @@
 import { useCallback, useState } from 'preact/hooks';
 
-/** Keep a text as state that survives reloads of the page until its tab is closed. */
+/** Keep a text as state that survives page reloads until the tab is closed. */
 export function useDraft(name: string, initial: string): [string, (value: string) => void] {
   const key = `draft:${name}`;
   const [value, setValue] = useState(() => sessionStorage.getItem(key) ?? initial);

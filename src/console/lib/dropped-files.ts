@@ -1,6 +1,9 @@
 import type { DroppedFile } from './upload.ts';
 
-/** Read the dropped files, also those in folders. Call it in the event, since the browser forgets them afterwards. */
+/**
+ * Read dropped files, including those in folders. Call this in the event handler, since the browser drops them
+ * afterwards.
+ */
 export function readDropped(data: DataTransfer): Promise<DroppedFile[]> {
   const entries = [...data.items].map((item) => item.webkitGetAsEntry?.() ?? null);
   if (!entries.some((entry) => entry?.isDirectory)) {
@@ -20,7 +23,7 @@ async function readEntry(entry: FileSystemEntry): Promise<DroppedFile[]> {
   const reader = (entry as FileSystemDirectoryEntry).createReader();
   const files: DroppedFile[] = [];
   for (;;) {
-    // A browser returns the entries of a folder in parts, the last of which is empty.
+    // Browsers return a folder's entries in parts. The last part is empty.
     const part = await new Promise<FileSystemEntry[]>((resolve) => reader.readEntries(resolve, () => resolve([])));
     if (part.length === 0) return files;
     for (const child of part) files.push(...(await readEntry(child)));

@@ -2,7 +2,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { readDropped } from './dropped-files.ts';
 import type { DroppedFile } from './upload.ts';
 
-/** Accept files dropped anywhere on the page. @returns true while files are above the page */
+/** Accept files dropped anywhere on the page. @returns true while files are dragged over the page */
 export function useDrops(onFiles: (files: readonly DroppedFile[]) => void): boolean {
   const [isOver, setIsOver] = useState(false);
   const take = useRef(onFiles);

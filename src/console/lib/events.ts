@@ -4,7 +4,7 @@ const TOPICS = ['jobs', 'documents', 'queues', 'providers', 'sources', 'runs'] a
 
 export type Topic = (typeof TOPICS)[number];
 
-/** `polling`: the server answers but has no stream for this page; `down`: it does not answer. */
+/** `polling`: the server responds but has no stream for this page; `down`: it doesn't respond. */
 export type Connection = 'connecting' | 'open' | 'polling' | 'down';
 
 export const connection = createStore<Connection>('connecting');
@@ -39,7 +39,7 @@ let source: EventSource | null = null;
 let retry: ReturnType<typeof setTimeout> | null = null;
 let delayMs = RECONNECT_MIN_MS;
 
-/** Call `listener` when a topic reports a change, and when the server answers again. */
+/** Call `listener` when a topic reports a change, and when the server responds again. */
 export function onChange(topics: readonly Topic[], listener: Listener): () => void {
   listeners.set(listener, topics);
   return () => {
@@ -66,7 +66,7 @@ export function refreshAll(): void {
   announce('all');
 }
 
-/** Open the stream of events; it reconnects until `closeEvents`. */
+/** Open the event stream. It reconnects until `closeEvents`. */
 export function openEvents(): void {
   closeEvents();
   const stream = new EventSource(`/v1/events?topics=${TOPICS.join(',')}`);
@@ -83,7 +83,7 @@ export function openEvents(): void {
   for (const topic of TOPICS) stream.addEventListener(topic, () => announce(topic));
 }
 
-/** Check that the service runs. */
+/** Check that the service responds. */
 export async function isAnswering(): Promise<boolean> {
   return fetch('/healthz', { cache: 'no-store' }).then(
     ({ ok }) => ok,
@@ -93,14 +93,14 @@ export async function isAnswering(): Promise<boolean> {
 
 const ASK_AGAIN_MS = 2000;
 
-/** Wait until the service answers. */
+/** Wait until the service responds. */
 export async function untilAnswering(): Promise<void> {
   while (!(await isAnswering())) await new Promise((resolve) => setTimeout(resolve, ASK_AGAIN_MS));
 }
 
 /**
- * Reconnect after a while. The browser alone would stop permanently after a status other than 200, for example from a
- * proxy while the service restarts. Meanwhile the pages poll.
+ * Reconnect after a while. By itself, the browser would give up after a status other than 200, for example from a proxy
+ * while the service restarts. Meanwhile the pages poll.
  */
 async function recover(stream: EventSource): Promise<void> {
   stream.close();

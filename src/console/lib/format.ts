@@ -31,7 +31,7 @@ export function formatPercent(share: number, digits = 0): string {
   return share.toLocaleString(currentLanguage(), { style: 'percent', maximumFractionDigits: digits });
 }
 
-/** Format date and time in the browser's zone. */
+/** Format date and time in the browser's time zone. */
 export function formatTime(iso: string): string {
   return new Date(iso).toLocaleString(currentLanguage(), { dateStyle: 'medium', timeStyle: 'short' });
 }
@@ -61,7 +61,7 @@ const STEPS: readonly (readonly [Intl.RelativeTimeFormatUnit, number])[] = [
 ];
 const DAYS_SHOWN_MAX = 30;
 
-/** Format the distance from now ("5 minutes ago"), or the date if it is more than a month. */
+/** Format a time relative to now ("5 minutes ago"), or as a date if more than a month away. */
 export function formatAgo(iso: string, nowMs = Date.now()): string {
   const seconds = (Date.parse(iso) - nowMs) / 1000;
   if (Math.abs(seconds) > DAYS_SHOWN_MAX * 86_400) return formatDate(iso);

@@ -1,6 +1,6 @@
 import type { Message } from './i18n.ts';
 
-/** Help for a page: what it is for, its documentation, and its part of the API reference. */
+/** Help for a page: its purpose, its documentation, and its part of the API reference. */
 interface Help {
   readonly text: Message;
   /** Name of a page of the documentation. */
@@ -21,7 +21,7 @@ const PEOPLE: Help = {
   reference: 'keys/listKeys',
 };
 
-/** Help by the first segment of the address. */
+/** Help by the first segment of the URL path. */
 const PAGES: Readonly<Record<string, Help>> = {
   overview: {
     text: 'This page shows how your documents and searches develop, and what needs a decision of yours.',
@@ -101,7 +101,7 @@ const PAGES: Readonly<Record<string, Help>> = {
   organizations: PEOPLE,
 };
 
-/** Find the help for an address. Null: there is no such page. */
+/** Find the help for a URL; null if there is no such page. */
 export function helpOf(segments: readonly string[]): Help | null {
   return PAGES[segments[0] ?? 'overview'] ?? null;
 }

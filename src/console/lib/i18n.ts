@@ -10,7 +10,7 @@ export type Language = 'en' | 'ko';
 let language: Language = 'en';
 let translations: Readonly<Record<string, string>> | null = null;
 
-/** Load the texts of the first browser language that the console supports. Call this once, before anything is shown. */
+/** Load the texts of the browser's first supported language. Call this once, before rendering anything. */
 export async function openLanguage(preferred: readonly string[]): Promise<void> {
   const known = preferred.map((tag) => tag.toLowerCase().split('-')[0]).find((tag) => tag === 'en' || tag === 'ko');
   language = known ?? 'en';
@@ -22,10 +22,10 @@ export function currentLanguage(): Language {
   return language;
 }
 
-/** Place of a number and its noun in English: `{count|chunk|chunks}`. */
+/** Placeholder for a number and its noun in English: `{count|chunk|chunks}`. */
 const COUNTED = /\{(\w+)\|([^|}]*)\|([^|}]*)\}/g;
 
-/** Translate a sentence and put values into its `{places}`. */
+/** Translate a sentence, and fill values into its `{placeholders}`. */
 export function t(message: Message, values?: Values): string {
   const text = translations?.[message] ?? message;
   if (values === undefined) return text;
@@ -40,7 +40,7 @@ export function t(message: Message, values?: Values): string {
   });
 }
 
-/** Translate a name that the API uses, such as a status; names without a translation stay as they are. */
+/** Translate an API name, such as a status. Return names without a translation unchanged. */
 export function translateName(name: string): string {
   return translations?.[name] ?? name.replaceAll('_', ' ');
 }

@@ -1,7 +1,7 @@
 import { callOnce } from './api.ts';
 import { createStore } from './store.ts';
 
-/** Facts of the installation that a browser knows before a sign-in. */
+/** Facts about the installation that browsers get before sign-in. */
 interface Installation {
   readonly name: string | null;
   /** Address of its logo. */
@@ -12,10 +12,10 @@ interface Installation {
   readonly answers: boolean;
 }
 
-/** Null until it has been read. */
+/** Null until loaded. */
 export const installation = createStore<Installation | null>(null);
 
-/** Read the facts of the installation. The console does without them if this fails. */
+/** Read the facts about the installation. If this fails, the console works without them. */
 export async function readInstallation(): Promise<void> {
   installation.set(await callOnce<Installation>('/v1/installation').catch(() => null));
 }

@@ -1,18 +1,18 @@
 /** State of a page in its browser history entry, which survives a reload. */
 export interface KeptPlace {
-  /** Distance in pixels to which the page was scrolled. */
+  /** Scroll position in pixels. */
   readonly scrollY?: number;
-  /** Number of shown pages of each list, by the key of the list. */
+  /** Number of shown pages of each list, by list key. */
   readonly pages?: Readonly<Record<string, number>>;
 }
 
-/** Time without scrolling after which the distance is stored, because browsers limit writes to the history. */
+/** Time without scrolling after which to store the position, because browsers limit writes to the history. */
 const SETTLED_MS = 150;
-/** Time in which a page that is shown again may grow to its former scroll position. */
+/** Time for a page that is shown again to grow to its former scroll position. */
 const RETURN_MS_MAX = 15_000;
-/** Time without growth after which a page at its position counts as complete. */
+/** Time without growth after which a page at its position counts as loaded. */
 const CALM_MS = 1000;
-/** Events by which a person takes control. */
+/** Events by which the user takes control. */
 const HANDS = ['wheel', 'touchstart', 'pointerdown', 'keydown'] as const;
 
 /** Read the state of the current entry. */
@@ -43,7 +43,7 @@ function stopFollowing(): void {
 }
 
 /**
- * Store a person's scroll positions from now on. The browser's own restoration does not wait for a page's data.
+ * Store the user's scroll positions from now on. The browser's own restoration doesn't wait for a page's data.
  *
  * @returns a function that stops this
  */
@@ -58,7 +58,7 @@ export function followScrolling(): () => void {
   return () => removeEventListener('scroll', settle);
 }
 
-/** Restore the entry's scroll position once its data has loaded, unless a person scrolls or types meanwhile. */
+/** Restore the entry's scroll position once its data has loaded, unless the user scrolls or types meanwhile. */
 export function returnToPlace(): void {
   stopFollowing();
   const { scrollY: target } = keptPlace();

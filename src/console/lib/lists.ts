@@ -18,12 +18,12 @@ export async function readList<T>(path: string, signal?: AbortSignal): Promise<r
   return rows;
 }
 
-/** Load the buckets to choose from in a field. */
+/** Load the buckets for a selection field. */
 export function useBuckets(): Resource<readonly BucketView[]> {
   return useResource('buckets', (signal) => readList<BucketView>('/v1/buckets', signal));
 }
 
-/** Make a page of a list that the API returns as an array. A full page may have a successor. */
+/** Create a page from a list that the API returns as an array. A full page may have a successor. */
 export function toPage<T>(data: readonly T[], limit: number, cursorOf: (row: T) => string): Page<T> {
   const last = data.length < limit ? undefined : data.at(-1);
   return { data, next_cursor: last === undefined ? null : cursorOf(last) };

@@ -7,9 +7,9 @@ export interface NavigationEntry {
   readonly page: string;
   readonly label: Message;
   readonly icon: IconName;
-  /** Further first segments of addresses that belong to the entry. */
+  /** Other first segments of URLs that belong to the entry. */
   readonly also?: readonly string[];
-  /** Scope without which the page shows nothing. */
+  /** Scope without which the page is empty. */
   readonly scope?: Scope;
 }
 

@@ -5,7 +5,7 @@ import { type Resource, useResource } from './resource.ts';
 
 const REFRESH_MS = 10_000;
 
-/** Load the overview, and again every few seconds while the page is visible. */
+/** Load the overview, and reload it every few seconds while the page is visible. */
 export function useOverview(): Resource<Overview> {
   const overview = useResource('overview', (signal) => call<Overview>('/v1/overview', { signal }), [
     'queues',

@@ -4,12 +4,11 @@ import { isAnswering } from './events.ts';
 import { t } from './i18n.ts';
 
 /**
- * Load the file of a page. It is gone after an upgrade of the service; a reload then finds the new files. A reload
- * happens only while the service answers, and once for a page until it could be loaded: a file that stays away, for
- * example because a proxy blocks it, would otherwise reload for ever.
- *
+ * Load the file of a page. After an upgrade of the service, the file is gone, and a reload finds the new files. Reload
+ * only while the service responds, and only once per page until loading succeeds. Otherwise a permanently missing file,
+ * for example one blocked by a proxy, would cause endless reloads.
  * @param pattern address of the page in the table of pages
- * @throws ApiError `unreachable` if the service does not answer, `page_file` if only the file is missing
+ * @throws ApiError `unreachable` if the service doesn't respond, `page_file` if only the file is missing
  */
 export async function loadPage(pattern: string, load: Load): Promise<PageModule> {
   const mark = `reloaded:${pattern}`;
@@ -19,7 +18,7 @@ export async function loadPage(pattern: string, load: Load): Promise<PageModule>
     return module;
   } catch {
     if (!(await isAnswering())) throw new ApiError(0, '', { code: 'unreachable' });
-    // The name of this script has the hash of the build, and a new build may reload again.
+    // This script's name contains the build hash, so a new build may reload again.
     if (sessionStorage.getItem(mark) === import.meta.url)
       throw new ApiError(0, t('Its file is missing or blocked.'), { code: 'page_file' });
     sessionStorage.setItem(mark, import.meta.url);

@@ -13,7 +13,7 @@ export function canUsePasskeys(): boolean {
   return browserSupportsWebAuthn() && /[a-z]/i.test(location.hostname);
 }
 
-/** Sign in with a passkey of this device. Return null if the person gives up. @throws ApiError */
+/** Sign in with a passkey of this device. Return null if the user cancels. @throws ApiError */
 export async function signInByPasskey(): Promise<SessionReply | null> {
   const path = '/v1/sessions/passkey';
   const optionsJSON = await callOnce<PublicKeyCredentialRequestOptionsJSON>(`${path}/options`, { method: 'POST' });
@@ -21,7 +21,7 @@ export async function signInByPasskey(): Promise<SessionReply | null> {
   return response && callOnce<SessionReply>(path, { method: 'POST', json: { response } });
 }
 
-/** Add a passkey of this device to the account. Return false if the person gives up. @throws ApiError */
+/** Add a passkey of this device to the account. Return false if the user cancels. @throws ApiError */
 export async function addPasskey(name: string): Promise<boolean> {
   const path = '/v1/me/account/passkeys';
   const optionsJSON = await call<PublicKeyCredentialCreationOptionsJSON>(`${path}/options`, { method: 'POST' });
@@ -30,7 +30,7 @@ export async function addPasskey(name: string): Promise<boolean> {
   return response !== null;
 }
 
-/** Browsers report a cancelled dialog, and one that timed out, as `NotAllowedError`. */
+/** Return null for a cancelled dialog. Browsers report it, or a timeout, as `NotAllowedError`. */
 async function unlessGivenUp<T>(asked: Promise<T>): Promise<T | null> {
   try {
     return await asked;

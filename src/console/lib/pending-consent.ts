@@ -6,8 +6,8 @@ export const CONSENT_PATH = '/console/authorize';
 const KEY = 'pending-consent';
 
 /**
- * Keep the request of a client while its person signs in, which may lead over another site, and return to it
- * afterwards. Call this once the session is known.
+ * Keep a client's request during sign-in, which may involve another site, and return to it afterwards. Call this once
+ * the session is known.
  */
 export function followConsent(isSignedIn: boolean): void {
   if (location.pathname === CONSENT_PATH) {

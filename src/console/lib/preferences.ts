@@ -1,6 +1,6 @@
 import type { Language } from './i18n.ts';
 
-/** Names of what a person has chosen in this browser. */
+/** Storage keys of the user's choices in this browser. */
 const THEME = 'theme';
 const LANGUAGE = 'language';
 
@@ -12,7 +12,7 @@ export function chosenTheme(): Theme {
   return theme === 'light' || theme === 'dark' ? theme : 'system';
 }
 
-/** Show the chosen theme, also if it is chosen in another tab. Call this once before anything is shown. */
+/** Apply the chosen theme, even if it is chosen in another tab. Call this once before rendering anything. */
 export function openTheme(): void {
   applyTheme(chosenTheme());
   addEventListener('storage', ({ key }) => key === THEME && applyTheme(chosenTheme()));
@@ -30,13 +30,13 @@ export function chooseTheme(theme: Theme): void {
   applyTheme(theme);
 }
 
-/** Languages in order of preference: the chosen one, and those of the browser. */
+/** Return the languages in order of preference: the chosen one, then those of the browser. */
 export function preferredLanguages(): readonly string[] {
   const chosen = localStorage.getItem(LANGUAGE);
   return chosen === null ? navigator.languages : [chosen, ...navigator.languages];
 }
 
-/** Choose the language of the pages, which are then loaded again. */
+/** Choose the language of the pages, and reload them. */
 export function chooseLanguage(language: Language): void {
   localStorage.setItem(LANGUAGE, language);
   location.reload();

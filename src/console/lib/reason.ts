@@ -1,7 +1,7 @@
 import type { ErrorCategory } from '../types.ts';
 import { currentLanguage, type Message, t } from './i18n.ts';
 
-/** Sentence for each category of a failure, for people who read another language than English. */
+/** Sentence for each failure category, for languages other than English. */
 const SENTENCES: Readonly<Record<ErrorCategory, Message>> = {
   unsupported_type: 'This kind of file cannot be read.',
   encrypted: 'The file is protected by a password.',
@@ -27,7 +27,7 @@ const SENTENCES: Readonly<Record<ErrorCategory, Message>> = {
   source_entries: 'Some entries could not be read. The others are up to date.',
 };
 
-/** Sentence for each code with which the installation of a local model fails. */
+/** Sentence for each error code of a local model's installation. */
 const INSTALLATION_SENTENCES: Readonly<Record<string, Message>> = {
   hub_refused: 'The hub refuses access to the model.',
   hub_model_not_found: 'The hub has no such model or revision.',
@@ -46,7 +46,7 @@ const INSTALLATION_SENTENCES: Readonly<Record<string, Message>> = {
 
 const ALL_SENTENCES: Readonly<Record<string, Message>> = { ...SENTENCES, ...INSTALLATION_SENTENCES };
 
-/** Failure with a category, or with a sentence of the page that shows it. */
+/** Failure with a category, or with a sentence supplied by its page. */
 export interface Failure {
   readonly error_message: string | null;
   readonly error_category?: string | null;
@@ -54,8 +54,8 @@ export interface Failure {
 }
 
 /**
- * Return the reason of a failure. The service writes it in English, with details. In another language the category has
- * a sentence; a failure of an unknown category keeps the English one.
+ * Return the reason of a failure. The service writes it in English, with details. In other languages, use the
+ * category's sentence, or the English reason for an unknown category.
  */
 export function reasonOf({ error_message: message, error_category: category, sentence }: Failure): string | null {
   if (currentLanguage() === 'en') return message;
@@ -63,7 +63,7 @@ export function reasonOf({ error_message: message, error_category: category, sen
   return sentence ?? (known === undefined ? message : t(known));
 }
 
-/** Return the English reason if `reasonOf` shows a translated sentence in its place. */
+/** Return the English reason if `reasonOf` returns a translated sentence instead. */
 export function originalReasonOf(failure: Failure): string | null {
   return reasonOf(failure) === failure.error_message ? null : failure.error_message;
 }

@@ -3,13 +3,13 @@ import { ApiError, markBackground } from './api.ts';
 import { onChange, type Topic } from './events.ts';
 import { keepPages, keptPlace } from './kept-place.ts';
 
-/** Data of a page. Existing data stays during a reload, even if that fails. */
+/** Data of a page. Existing data stays during a reload, even if the reload fails. */
 export interface Resource<T> {
   readonly data: T | null;
   readonly error: ApiError | null;
   readonly isLoading: boolean;
   readonly refresh: () => void;
-  /** Refresh that no person asked for. */
+  /** Refresh in the background, not on a user's request. */
   readonly refreshQuietly: () => void;
 }
 
@@ -34,9 +34,8 @@ export function useResource<T>(
   const [round, setRound] = useState(0);
   const running = useRef(false);
   const isDueAgain = useRef(false);
-  // A request in progress is not stopped by a refresh: under many events none would ever end.
   const isQuiet = useRef(false);
-  // A request in progress is not stopped by a refresh: under many events none would ever end.
+  // A refresh doesn't stop a request in progress; otherwise, frequent events would keep every request from finishing.
   const start = useCallback((quietly: boolean) => {
     isQuiet.current = quietly;
     if (running.current) isDueAgain.current = true;
@@ -95,7 +94,7 @@ export function useResource<T>(
   };
 }
 
-/** Make an error of any thrown value. */
+/** Convert any thrown value to an ApiError. */
 export function asApiError(error: unknown): ApiError {
   if (error instanceof ApiError) return error;
   return new ApiError(0, error instanceof Error ? error.message : String(error));
@@ -114,7 +113,7 @@ export interface PagedResource<T> extends Resource<readonly T[]> {
 
 const PAGES_MAX = 100;
 
-/** Load a list one page at a time. A refresh or a step back in the history loads as many pages as were shown. */
+/** Load a list one page at a time. A refresh or going back in the history loads as many pages as were shown. */
 export function usePages<T>(
   key: string | null,
   loadPage: (cursor: string | null, signal: AbortSignal) => Promise<Page<T>>,
@@ -152,7 +151,7 @@ export function usePages<T>(
   return { ...resource, data: data?.items ?? null, hasMore: data?.next != null, loadMore };
 }
 
-/** State of a person's action, such as saving a form. */
+/** State of a user action, such as saving a form. */
 export interface Action<A extends readonly unknown[]> {
   readonly run: (...args: A) => Promise<boolean>;
   readonly isRunning: boolean;
@@ -160,7 +159,7 @@ export interface Action<A extends readonly unknown[]> {
   readonly reset: () => void;
 }
 
-/** Run an operation without overlap. `run` resolves to true if it succeeded. */
+/** Run an operation without overlap. `run` resolves to true on success. */
 export function useAction<A extends readonly unknown[]>(operation: (...args: A) => Promise<unknown>): Action<A> {
   const [state, setState] = useState<{ isRunning: boolean; error: ApiError | null }>({ isRunning: false, error: null });
   const isRunning = useRef(false);
@@ -184,8 +183,8 @@ export function useAction<A extends readonly unknown[]>(operation: (...args: A) 
 }
 
 /**
- * Make a function that runs an operation once a resource has loaded or failed to load. A person may be faster than the
- * data that the operation needs.
+ * Create a function that runs an operation once a resource has loaded or failed to load, since a user may click before
+ * the required data has arrived.
  */
 export function useOnceLoaded({ data, error }: Resource<unknown>, operation: () => unknown): () => void {
   const [isDue, setIsDue] = useState(false);

@@ -43,12 +43,12 @@ export function usePlace(): Place {
   return useStore(place);
 }
 
-/** Address of a page: `linkTo('documents', id)`. */
+/** Return the URL of a page: `linkTo('documents', id)`. */
 export function linkTo(...segments: readonly string[]): string {
   return `${BASE}${segments.map((segment) => `/${encodeURIComponent(segment)}`).join('')}`;
 }
 
-/** Go to a page, or with `replace` change the address of this one. */
+/** Go to a page, or with `replace`, change the URL of the current entry. */
 export function navigate(address: string, { replace = false }: { replace?: boolean } = {}): void {
   if (replace) {
     history.replaceState(history.state, '', address);
@@ -61,7 +61,7 @@ export function navigate(address: string, { replace = false }: { replace?: boole
   if (before !== location.pathname) scrollTo(0, 0);
 }
 
-/** Change the query of this page's address without a new entry in the history. */
+/** Change the query of the current URL without a new history entry. */
 export function replaceQuery(values: Readonly<Record<string, string | null>>): void {
   const query = new URLSearchParams(location.search);
   for (const [name, value] of Object.entries(values)) {
@@ -81,7 +81,7 @@ export function useLinks(): void {
       if (link === null || link.target !== '' || link.hasAttribute('download') || link.origin !== location.origin)
         return;
       if (link.pathname !== BASE && !link.pathname.startsWith(`${BASE}/`)) return;
-      // The browser follows a link to a fragment of this page, and then reports it as `popstate`.
+      // The browser itself follows a link to a fragment of this page, and reports it as `popstate`.
       if (link.pathname === location.pathname && link.search === location.search && link.hash !== '') return;
       event.preventDefault();
       navigate(link.pathname + link.search + link.hash);

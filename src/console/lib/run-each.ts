@@ -9,7 +9,7 @@ export interface Outcome<T> {
   readonly failed: readonly { readonly row: T; readonly error: ApiError }[];
 }
 
-/** Run an operation on each row, some at a time. A failure of one row does not stop the others. */
+/** Run an operation on each row, a few at a time. A failure of one row doesn't stop the others. */
 export async function runEach<T>(
   rows: readonly T[],
   operation: (row: T) => Promise<unknown>,

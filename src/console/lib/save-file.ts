@@ -1,6 +1,6 @@
-/** Let a person store a text as a file. */
+/** Let the user save a text as a file. */
 export function saveFile(name: string, text: string): void {
-  // Spreadsheet programs read UTF-8 only behind a byte order mark.
+  // Spreadsheet programs only recognise UTF-8 by a byte order mark.
   const address = URL.createObjectURL(new Blob(['\uFEFF', text], { type: 'text/csv' }));
   const link = document.createElement('a');
   link.href = address;

@@ -8,9 +8,8 @@ export interface ActiveSession {
 }
 
 /**
- * Session of the browser. `invited`: the person follows an invitation. `resetting`: the person follows a link for a new
- * password. `expired`: it ended while pages were open, which
- * stay until somebody signs in again.
+ * Session of the browser. `invited`: the user follows an invitation. `resetting`: the user follows a password reset
+ * link. `expired`: the session ended while pages were open; they stay until somebody signs in again.
  */
 export type SessionState =
   | { readonly kind: 'loading' }
@@ -20,10 +19,10 @@ export type SessionState =
   | ({ readonly kind: 'active' } & ActiveSession)
   | ({ readonly kind: 'expired' } & ActiveSession);
 
-/** Reason why nobody is signed in, if a person should know. */
+/** Reason why nobody is signed in, if the user should know. */
 export type SignedOutReason = 'link' | 'oidc' | 'password_reset' | 'unreachable';
 
-/** Answer to a sign-in. */
+/** Response to a sign-in. */
 export interface SessionReply {
   readonly csrf_token: string;
   readonly expires_at: string;
@@ -32,7 +31,7 @@ export interface SessionReply {
 
 export const session = createStore<SessionState>({ kind: 'loading' });
 
-/** Take over a session from the server. Drop pages of another organization. */
+/** Accept a session from the server. Drop pages of another organization. */
 export function acceptSession({ csrf_token, me }: SessionReply): void {
   const before = session.get();
   if (before.kind === 'expired' && before.me.org.id !== me.org.id) {
@@ -42,7 +41,7 @@ export function acceptSession({ csrf_token, me }: SessionReply): void {
   session.set({ kind: 'active', me, csrfToken: csrf_token });
 }
 
-/** Note that the server refused the session, and wait until somebody has signed in again. */
+/** Record that the server refused the session, and wait until somebody has signed in again. */
 export function waitForSignIn(signal?: AbortSignal): Promise<void> {
   const state = session.get();
   if (state.kind === 'active') session.set({ ...state, kind: 'expired' });
@@ -66,14 +65,14 @@ export function csrfToken(): string | null {
   return 'csrfToken' in state ? state.csrfToken : null;
 }
 
-/** @throws TypeError before anybody has signed in, when no page is shown */
+/** @throws TypeError before sign-in, when no page is shown */
 export function currentCaller(): CallerDescription {
   const state = session.get();
   if (!('me' in state)) throw new TypeError('nobody is signed in');
   return state.me;
 }
 
-/** Return true if the caller may change metadata and access of documents. A person must be an administrator. */
+/** Return true if the caller may change metadata and access of documents. A user must be an administrator. */
 export function mayEditMetadata(): boolean {
   const { kind, user } = currentCaller();
   if (kind === 'key') return mayUse('buckets:manage');

@@ -1,6 +1,6 @@
 import { useEffect, useRef } from 'preact/hooks';
 
-/** Run an action when a person presses Ctrl (or Command) and a letter. */
+/** Run an action when the user presses Ctrl (or Command) and a letter. */
 export function useShortcut(letter: string, action: () => void): void {
   const run = useRef(action);
   run.current = action;

@@ -1,4 +1,4 @@
-/** Split a text with commas into its parts, without empty ones. */
+/** Split a comma-separated text, without empty parts. */
 export function splitList(text: string): string[] {
   return text
     .split(',')

@@ -13,25 +13,25 @@ export interface UploadReply {
   readonly warnings: readonly string[];
 }
 
-/** File that a person dropped, with its path if it came in a folder. */
+/** File dropped by the user, with its path if it was in a folder. */
 export interface DroppedFile {
   readonly file: File;
   readonly path: string | null;
 }
 
-/** Upload that has begun. */
+/** Started upload. */
 export interface Upload {
   readonly id: number;
   readonly name: string;
   readonly sizeBytes: number;
   readonly state: 'sending' | 'stored' | 'failed';
-  /** 0..1 of the bytes. */
+  /** Uploaded fraction of the bytes, 0 to 1. */
   readonly progress: number;
   readonly reply: UploadReply | null;
   readonly error: ApiError | null;
 }
 
-/** Uploads that have begun, newest first, and the numbers of all. */
+/** Started uploads, newest first, and counts of all. */
 export interface QueueState {
   readonly uploads: readonly Upload[];
   readonly total: number;
@@ -39,7 +39,7 @@ export interface QueueState {
   readonly failed: number;
 }
 
-/** Fields of an upload besides its file. */
+/** Fields of an upload other than its file. */
 type Fields = Readonly<Record<string, string>>;
 
 interface Waiting {
@@ -49,12 +49,12 @@ interface Waiting {
 
 const EMPTY: QueueState = { uploads: [], total: 0, stored: 0, failed: 0 };
 const SENDING_MAX = 3;
-/** Uploads of each state in the list. More are counted. */
+/** Maximum uploads of each state in the list. All are counted. */
 const SHOWN_MAX = 100;
 
 let nextId = 1;
 
-/** Queue of files for a bucket, sent a few at a time. */
+/** Queue of files for a bucket, which sends a few at a time. */
 export class UploadQueue {
   readonly state: Store<QueueState> = createStore<QueueState>(EMPTY);
   readonly #address: string;
@@ -75,7 +75,7 @@ export class UploadQueue {
     this.#sendNext();
   }
 
-  /** Forget the uploads that have ended. */
+  /** Remove the uploads that have ended. */
   clearEnded(): void {
     this.#failed = [];
     this.#change(({ uploads, total, stored, failed }) => ({
@@ -86,7 +86,7 @@ export class UploadQueue {
     }));
   }
 
-  /** Send again all files that were not stored. */
+  /** Retry all files that were not stored. */
   retryFailed(): void {
     this.#waiting.push(...this.#failed);
     this.#failed = [];
@@ -159,14 +159,14 @@ function limitEach(uploads: readonly Upload[]): readonly Upload[] {
 
 const queues = new Map<string, UploadQueue>();
 
-/** Queue of a bucket, which continues while a person visits other pages. */
+/** Return the queue of a bucket, which continues while the user visits other pages. */
 export function uploadQueueOf(address: string): UploadQueue {
   const known = queues.get(address) ?? new UploadQueue(address);
   queues.set(address, known);
   return known;
 }
 
-/** Send a file. While the service does not answer, wait for it, and then send the file again. @throws ApiError */
+/** Send a file. While the service doesn't respond, wait for it, then send the file again. @throws ApiError */
 async function sendFile(
   address: string,
   file: File,
@@ -190,7 +190,9 @@ interface Answer {
   readonly retryAfter: string | null;
 }
 
-/** Send a file as multipart, or return null if the connection was closed. `fetch` does not report the progress. */
+/**
+ * Send a file as multipart. Return null if the connection was closed. Don't use `fetch`, which doesn't report progress.
+ */
 function post(
   address: string,
   file: File,
@@ -212,7 +214,7 @@ function post(
         text: request.responseText,
         retryAfter: request.getResponseHeader('Retry-After'),
       });
-    // The server closes the connection of an oversized body while the browser still sends.
+    // The server closes the connection of an oversized body while the browser is still sending.
     request.onerror = () => resolve(null);
     request.send(body);
   });

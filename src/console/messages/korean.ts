@@ -19,7 +19,7 @@ import { KOREAN_USAGE } from './korean-usage.ts';
 import { KOREAN_WEBHOOKS } from './korean-webhooks.ts';
 import { KOREAN_WORKFLOWS } from './korean-workflows.ts';
 
-/** Korean texts by the English ones. Every text of the pages must be here, or it does not compile. */
+/** Korean texts, by English text. Every text of the pages must be here, or it doesn't compile. */
 export const KOREAN = {
   ...KOREAN_NAMES,
   ...KOREAN_FRAME,

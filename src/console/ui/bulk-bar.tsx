@@ -5,16 +5,16 @@ import { Button, Notice } from './controls.tsx';
 import { ConfirmDialog } from './dialog.tsx';
 import type { IconName } from './icons.tsx';
 
-/** Action on each chosen row. */
+/** Action on each selected row. */
 interface RowAction<T> {
   readonly label: string;
   readonly icon?: IconName;
   readonly run: (row: T) => Promise<unknown>;
-  /** Question before it is run, for what cannot be undone. */
+  /** Question to ask first, for an irreversible action. */
   readonly question?: string;
 }
 
-/** Action on all chosen rows together, which opens a dialog of its own. */
+/** Action on all selected rows together, which opens its own dialog. */
 interface DialogAction<T> {
   readonly label: string;
   readonly icon?: IconName;
@@ -32,7 +32,7 @@ interface BulkBarProps<T> {
 
 const FAULTS_SHOWN = 5;
 
-/** Actions on the chosen rows of a table, with their progress and the rows that failed. */
+/** Actions on the selected rows of a table, with progress and failed rows. */
 export function BulkBar<T>({ rows, actions, nameOf, onEnd }: BulkBarProps<T>) {
   const [progress, setProgress] = useState<{ ended: number; total: number } | null>(null);
   const [outcome, setOutcome] = useState<Outcome<T> | null>(null);

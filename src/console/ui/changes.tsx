@@ -5,7 +5,7 @@ interface ChangesProps {
   readonly after: Readonly<Record<string, unknown>>;
 }
 
-/** Fields that a change gives another value, each with its value before and after. */
+/** Fields that a change modifies, with values before and after. */
 export function Changes({ before, after }: ChangesProps) {
   const fields = [...new Set([...Object.keys(before), ...Object.keys(after)])];
   if (fields.length === 0) return null;

@@ -6,19 +6,19 @@ import { formatCompact, formatShortDay } from '../lib/format.ts';
 const HEIGHT_PX = 220;
 const BAR_WIDTH_MAX_PX = 36;
 const DAY_SECONDS = 86_400;
-/** Space of a date below the chart, so that two dates never touch in any language. */
+/** Width of a date below the chart, so that dates never touch in any language. */
 const DATE_PX = 76;
-/** Days between two dates below the chart. */
+/** Possible numbers of days between dates below the chart. */
 const DATE_STEPS = [1, 2, 7, 14, 28].map((days) => days * DAY_SECONDS);
 
-/** Steps of values, which are whole numbers. */
+/** Steps of the value axis, which are whole numbers. */
 const WHOLE_STEPS = Array.from({ length: 12 }, (_, power) => [1, 2, 5].map((step) => step * 10 ** power)).flat();
 
 export interface DayValue {
   /** `2026-11-22`, in UTC. */
   readonly date: string;
   readonly value: number;
-  /** Part of the value, which is drawn in another colour. */
+  /** Part of the value to draw in another colour. */
   readonly part?: number;
 }
 
@@ -59,7 +59,7 @@ function optionsOf(label: string, partLabel: string | undefined, width: number):
 
 interface DayChartProps {
   readonly label: string;
-  /** Name of the parts of the values; without it, no part is drawn. */
+  /** Name of the parts of the values; without it, parts aren't drawn. */
   readonly partLabel?: string;
   readonly days: readonly DayValue[];
 }

@@ -8,7 +8,7 @@ interface ButtonProps extends Omit<JSX.IntrinsicElements['button'], 'icon' | 'si
   readonly look?: 'primary' | 'plain' | 'quiet' | 'danger';
   readonly small?: boolean;
   readonly icon?: IconName;
-  /** An operation is in progress: the button keeps the focus but does nothing. */
+  /** True while an operation is in progress: the button keeps the focus but does nothing. */
   readonly isBusy?: boolean;
 }
 
@@ -55,7 +55,7 @@ interface FieldProps {
   readonly fault?: string | null | undefined;
 }
 
-/** Attributes that tie a control to its label, hint and fault. */
+/** Attributes that associate a control with its label, hint and fault. */
 interface ControlProps {
   readonly id: string;
   readonly 'aria-describedby': string | undefined;
@@ -235,7 +235,7 @@ export function Notice({
   );
 }
 
-/** Warnings of an answer of the API. */
+/** Warnings of an API response. */
 export function Warnings({ of }: { of: readonly string[] | undefined }) {
   if (of === undefined || of.length === 0) return null;
   return (
@@ -249,7 +249,7 @@ export function Warnings({ of }: { of: readonly string[] | undefined }) {
   );
 }
 
-/** Refusal of a person's action. */
+/** Refusal of a user action. */
 export function ActionError({ error }: { error: ApiError | null }) {
   if (error === null) return null;
   return (

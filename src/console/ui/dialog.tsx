@@ -4,12 +4,12 @@ import { t } from '../lib/i18n.ts';
 import { useAction } from '../lib/resource.ts';
 import { ActionError, Button, Form, IconButton, Notice, TextField } from './controls.tsx';
 
-/** Fields in which a person types or chooses. */
+/** Fields in which the user types or chooses. */
 const FIELDS = 'input:not([type=hidden]), select, textarea';
 
 /**
- * Modal dialog. The first field gets the focus, or else the first button at the end. The browser keeps the focus in the
- * dialog and gives it back afterwards. Escape and the cross ask before they drop what was typed.
+ * Modal dialog. The first field gets the focus, or else the first of the closing buttons. The browser keeps the focus
+ * in the dialog and restores it afterwards. Escape and the close button ask before discarding input.
  */
 export function Dialog({
   title,
@@ -19,7 +19,7 @@ export function Dialog({
 }: {
   title: string;
   onClose?: () => void;
-  /** Drop typed text without a question. */
+  /** Discard typed text without asking. */
   keepsNothing?: boolean;
   children: ComponentChildren;
 }) {
@@ -74,7 +74,7 @@ export function Dialog({
   );
 }
 
-/** Question before an irreversible action. With `typed`, the person must type this text first. */
+/** Question before an irreversible action. With `typed`, the user must type this text first. */
 export function ConfirmDialog({
   title,
   children,

@@ -10,10 +10,10 @@ export interface Crumb {
   readonly href: string;
 }
 
-/** Path of the last page shown. At first it is that of the address, even if a person leaves before its page appears. */
+/** Path of the last page shown. Initially it is the URL's path, even if the user leaves before its page appears. */
 let pathShown = location.pathname;
 
-/** Title of a page. It also titles the document, and gets the focus when a person comes from another page. */
+/** Title of a page. It is also the document title, and gets the focus when the user comes from another page. */
 export function PageHeader({
   title,
   children,
@@ -30,7 +30,7 @@ export function PageHeader({
   useEffect(() => {
     document.title = `${title} · ${brandName()}`;
   }, [title]);
-  // Run before the page appears, so that it does not steal the focus from an element that a person chose.
+  // Run before the page appears, so that it doesn't steal the focus from an element that the user chose.
   useLayoutEffect(() => {
     if (pathShown !== path) heading.current?.focus({ preventScroll: true });
     pathShown = path;

@@ -1,7 +1,7 @@
 import { t } from '../lib/i18n.ts';
 import { Button, IconButton } from './controls.tsx';
 
-/** Key and value in two fields of a form. */
+/** Key and value in two form fields. */
 export interface Pair {
   readonly id: number;
   readonly key: string;
@@ -14,7 +14,7 @@ export function pairOf(key = '', value = ''): Pair {
   return { id: nextPair, key, value };
 }
 
-/** Rows of keys and values, to which a person adds some and removes others. */
+/** Rows of keys and values that the user can add and remove. */
 export function PairRows({ pairs, onPairs }: { pairs: readonly Pair[]; onPairs: (pairs: readonly Pair[]) => void }) {
   const update = (id: number, change: Partial<Pair>) =>
     onPairs(pairs.map((pair) => (pair.id === id ? { ...pair, ...change } : pair)));

@@ -1,7 +1,7 @@
 import { t } from '../lib/i18n.ts';
 import { TextField } from './controls.tsx';
 
-/** Field of a privacy level, 1 to 10, with what it does. */
+/** Field for a privacy level, 1 to 10, with an explanation. */
 export function PrivacyLevelField({
   label,
   value,

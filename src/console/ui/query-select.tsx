@@ -2,15 +2,15 @@ import { replaceQuery } from '../lib/router.ts';
 
 interface QuerySelectProps {
   readonly label: string;
-  /** Parameter of the page's address that holds the choice. */
+  /** URL parameter that holds the choice. */
   readonly parameter: string;
   readonly value: string;
-  /** Text of the choice that filters nothing; without it, one of the options is always chosen. */
+  /** Label of the choice that filters nothing. Without it, one of the options is always chosen. */
   readonly all?: string;
   readonly options: readonly { readonly value: string; readonly label: string }[];
 }
 
-/** Choice in the heading of a panel that limits what it shows, kept in the address of the page. */
+/** Choice in a panel's heading that limits what the panel shows. It is kept in the URL. */
 export function QuerySelect({ label, parameter, value, all, options }: QuerySelectProps) {
   return (
     <select

@@ -1,7 +1,7 @@
 import { t } from '../lib/i18n.ts';
 import { type Failure, originalReasonOf, reasonOf } from '../lib/reason.ts';
 
-/** Reason of a failure, with the English details of the service where it is translated. */
+/** Reason of a failure, with the service's English details if it is translated. */
 export function Reason({ of }: { of: Failure }) {
   const original = originalReasonOf(of);
   return (

@@ -35,7 +35,7 @@ export function Empty({
   );
 }
 
-/** Reason that something is missing. It offers no retry to people without the right. */
+/** Reason why something is missing. It offers no retry to users without the right. */
 export function Failure({ error, onRetry }: { error: ApiError; onRetry: () => void }) {
   const message =
     error.code === 'unreachable' ? t('This page tries again by itself as soon as the service answers.') : error.message;
@@ -52,7 +52,7 @@ export function Failure({ error, onRetry }: { error: ApiError; onRetry: () => vo
   );
 }
 
-/** Return the data that a page may still show: data from before an outage, but not from before a refusal. */
+/** Return the data that a page may still show: from before an outage, but not from before a refusal. */
 export function shownData<T>({ data, error }: Resource<T>): T | null {
   return error === null || error.status === 0 ? data : null;
 }

@@ -6,12 +6,12 @@ import { Button } from './controls.tsx';
 export interface Column<T> {
   readonly title: string;
   readonly cell: (row: T) => ComponentChildren;
-  /** Number, at the right. */
+  /** True for numbers, which are right-aligned. */
   readonly numeric?: boolean;
-  /** Left out on narrow screens. */
+  /** True to hide the column on narrow screens. */
   readonly wide?: boolean;
   readonly class?: string;
-  /** Name of the order by this column, if the list can have it. */
+  /** Sort key of this column, if the list can be sorted by it. */
   readonly sort?: string;
 }
 
@@ -19,14 +19,14 @@ function classOf<T>(column: Column<T>): string {
   return [column.numeric ? 'numeric' : '', column.wide ? 'wide' : '', column.class ?? ''].filter(Boolean).join(' ');
 }
 
-/** Order of a table whose columns have a `sort`. */
+/** Sort order of a table whose columns have a `sort`. */
 export interface Sorting {
   readonly by: string;
   readonly order: 'asc' | 'desc';
   readonly onSort: (by: string, order: 'asc' | 'desc') => void;
 }
 
-/** Rows that a person has chosen, by their keys. */
+/** Rows selected by the user, by key. */
 export interface Selection<T> {
   readonly keys: ReadonlySet<string>;
   readonly onKeys: (keys: ReadonlySet<string>) => void;
@@ -40,7 +40,7 @@ interface TableProps<T> {
   readonly keyOf: (row: T) => string;
   readonly sorting?: Sorting;
   readonly selection?: Selection<T> | undefined;
-  /** Rows of one line. */
+  /** True for rows with a single line. */
   readonly dense?: boolean;
 }
 

@@ -6,7 +6,7 @@ const SHOWN_MAX = 4;
 const toasts = createStore<readonly { readonly id: number; readonly text: string }[]>([]);
 let nextId = 1;
 
-/** Confirm an action for some seconds. */
+/** Show a confirmation of an action for some seconds. */
 export function toast(text: string): void {
   const id = nextId;
   nextId += 1;

@@ -13,11 +13,9 @@ export interface CachedVector {
 export const CACHE_KEY_CHARS = 43;
 
 /**
- * Compute one key per text: SHA-256, in base64url, of everything that a vector depends on, ending with the text.
- *
- * The first part is a JSON array, which ends at its closing bracket, so that different inputs never have the same
- * bytes. The hash covers UTF-16 code units instead of UTF-8, which would turn every lone surrogate into U+FFFD and give
- * them the same key.
+ * Compute one key per text: SHA-256, in base64url, of everything that a vector depends on, ending with the text. The
+ * rest precedes it as a JSON array, which ends unambiguously, so that different inputs never give the same bytes. The
+ * hash covers UTF-16 code units because UTF-8 would turn every lone surrogate into U+FFFD and give them the same key.
  */
 export function cacheKeys(model: Model, taskType: TaskType | null, texts: readonly string[]): string[] {
   const { id, revision, upstreamDimensions, nativeDimension } = model;

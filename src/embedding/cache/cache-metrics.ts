@@ -1,13 +1,13 @@
 import { Counter, Gauge, type Registry } from 'prom-client';
 
-/** Sources of a vector in front of a provider, in the order of lookup. */
+/** Sources of vectors before a provider, in lookup order. */
 const LAYERS = ['memory', 'in_flight', 'redis'] as const;
 type CacheLayer = (typeof LAYERS)[number];
 
 export interface CacheMetrics {
-  /** Count texts looked up in a layer. `in_flight`: in progress for another request or earlier in this one. */
+  /** Count texts looked up in a layer. `in_flight`: already in progress for another request or earlier in this one. */
   count(layer: CacheLayer, hits: number, misses: number): void;
-  /** Set the function that returns the bytes of the memory cache; it is called when metrics are collected. */
+  /** Set the function that returns the size of the memory cache. It is called when metrics are collected. */
   watchBytes(read: () => number): void;
 }
 

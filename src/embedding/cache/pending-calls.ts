@@ -26,13 +26,13 @@ interface Subscriber {
   reject(error: unknown): void;
 }
 
-/** Call on behalf of every request that waits for one of its texts. It is aborted once none waits. */
+/** Call on behalf of all requests that wait for one of its texts. It is aborted once none is waiting. */
 export class SharedCall {
   /** Keys without duplicates. */
   readonly keys: readonly string[];
-  /** True if the tokens of a text may be its share of the vendor's total instead of its own count. */
+  /** True if a text's token count may be its share of the vendor's total instead of its own count. */
   readonly hasVendorTokens: boolean;
-  /** Number of texts that were in no cache. */
+  /** Number of texts that weren't cached. */
   sent = 0;
   /** Reply of the provider, if a single reply has all texts in key order. */
   reply: ProviderReply | undefined;
@@ -85,7 +85,7 @@ export class SharedCall {
     };
   }
 
-  /** Store vectors of some texts, and resolve the complete subscriptions. */
+  /** Store vectors of some texts, and resolve subscriptions that are complete. */
   resolveTexts(vectors: ReadonlyMap<string, CachedVector>): void {
     for (const [key, vector] of vectors) this.#vectors.set(key, vector);
     for (const subscriber of this.#subscribers) {
@@ -176,7 +176,7 @@ export class PendingCalls {
       for (const key of keys) if (this.#byKey.get(key) === id) this.#byKey.delete(key);
     });
     const id = this.#calls.add(call);
-    // A text in progress stays with its earlier call, which is likely to end first.
+    // A text that is already in progress stays with the earlier call, which is likely to end first.
     for (const key of keys) if (!this.#byKey.has(key)) this.#byKey.set(key, id);
     return call;
   }

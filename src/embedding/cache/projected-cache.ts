@@ -1,7 +1,7 @@
 import type { ActiveMap } from '../../projection/projections.ts';
 import { MemoryCache } from './memory-cache.ts';
 
-/** Larger requests are not cached. They use the matrix efficiently, and would evict single texts. */
+/** Maximum number of rows to cache. Larger requests use the matrix efficiently, and would evict single texts. */
 const ROWS_MAX = 8;
 
 /**
@@ -12,7 +12,7 @@ const ROWS_MAX = 8;
 export class ProjectedCache {
   readonly #memory: MemoryCache;
 
-  /** @param maxBytes bound of the whole cache; 0 turns it off */
+  /** @param maxBytes limit of the whole cache; 0 turns it off */
   constructor(maxBytes: number) {
     this.#memory = new MemoryCache(maxBytes);
   }

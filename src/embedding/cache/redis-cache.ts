@@ -8,7 +8,7 @@ import type { CachedVector } from './cache-key.ts';
 const KEY_PREFIX = 'emb:1:';
 const TTL_MS = 7 * 24 * 60 * 60 * 1000;
 const TOKENS_BYTES = 4;
-/** Unacknowledged bytes of writes beyond which vectors are not written. */
+/** Maximum bytes of unacknowledged writes. Beyond it, vectors aren't written. */
 const UNACKNOWLEDGED_MAX_BYTES = 16 * 1024 * 1024;
 const LOOKUP_TIMEOUT_MS = 50;
 /** Time without Redis commands after a fault. */
@@ -25,7 +25,7 @@ export interface RedisCache {
    * @returns one entry per key, undefined if it was not found
    */
   get(keys: readonly string[], dimensions: number): Promise<(CachedVector | undefined)[]>;
-  /** Write vectors in the background. Drop vectors that Redis cannot take now. */
+  /** Write vectors in the background. Drop vectors that Redis can't currently accept. */
   set(vectors: ReadonlyMap<string, CachedVector>): void;
   /** Wait until all writes are acknowledged or abandoned. The connection stays open. */
   close(): Promise<void>;
@@ -95,7 +95,7 @@ export function openRedisCache(options: {
   };
 }
 
-/** Circuit breaker. It stops commands for a while after a fault, then lets one caller try. It logs once per outage. */
+/** Circuit breaker. It blocks commands for a while after a fault, then lets one caller try. It logs once per outage. */
 class Circuit {
   readonly #name: string;
   readonly #logger: Logger;
@@ -144,8 +144,7 @@ class Circuit {
 /** Wait for a promise for a limited time. @throws Error after `timeoutMs`; the promise's own outcome is then ignored */
 function within<T>(promise: Promise<T>, timeoutMs: number): Promise<T> {
   return new Promise((resolve, reject) => {
-    // After a busy event loop the timer fires before an answer is read that has already arrived. Read that answer
-    // first.
+    // After a busy event loop, the timer fires before an answer that has already arrived is read. Read it first.
     const timer = setTimeout(() => {
       setImmediate(() => reject(new Error(`Redis did not answer within ${timeoutMs} ms`)));
     }, timeoutMs);

@@ -14,10 +14,10 @@ export interface CapsContext {
 
 const DISCOVERY_TIMEOUT_MS = 5_000;
 const ANSWER_BYTES_MAX = 1_048_576;
-/** Time after which to ask again a server that did not report its caps. */
+/** Time after which to ask a server for its caps again if it didn't report them. */
 const RETRY_MS = 60_000;
 
-/** Finds the caps of one call: those of the server, else those of its protocol, within the operator's limits. */
+/** Finds the caps of a call: the server's, else the protocol's, within the operator's limits. */
 export class CapsFinder {
   readonly #context: CapsContext;
   #caps: UpstreamCaps;
@@ -43,8 +43,8 @@ export class CapsFinder {
   }
 
   /**
-   * Ask the server for its caps. Callers wait only for the first attempt. If it fails, later attempts run in the
-   * background, and the protocol's caps apply meanwhile.
+   * Ask the server for its caps. Callers wait only for the first attempt. If it fails, retry in the background and use
+   * the protocol's caps meanwhile.
    *
    * @throws the signal's reason once it is aborted
    */
@@ -71,14 +71,14 @@ export class CapsFinder {
         body,
         timeoutMs: DISCOVERY_TIMEOUT_MS,
         bodyBytesMax: ANSWER_BYTES_MAX,
-        // No caller's signal applies, because other callers may also wait for the answer.
+        // Use no caller's signal, because other callers may also be waiting for the answer.
         signal,
       });
       if (reply.status !== 200) return;
       this.#caps = this.#within(discover.parse(reply));
       this.#isDiscovered = true;
     } catch {
-      // The next embedding call reports the server's fault better.
+      // Ignore the error, since the next embedding call reports the server's fault better.
     } finally {
       this.#retryAtMs = now() + RETRY_MS;
     }

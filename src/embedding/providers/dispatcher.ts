@@ -7,7 +7,7 @@ import { BatchSlices, type QueuedRequest, TextQueue, type TextSlice } from './te
 export interface DispatcherOptions {
   /** Maximum number of concurrent upstream calls. */
   readonly concurrencyMax: number;
-  /** Maximum number of queued texts of all organizations together. One organization may queue at most half as many. */
+  /** Maximum number of queued texts, in total. One organization may queue at most half of it. */
   readonly queuedTextsMax: number;
   capsOf(call: ProviderCall): UpstreamCaps;
   /** Make one upstream call within the caps, with its retries. */
@@ -43,9 +43,9 @@ interface UpstreamBatch {
 
 /**
  * Limits concurrency and builds batches. While fewer than `concurrencyMax` calls are in progress, a request is sent
- * immediately, split by the caps. Otherwise it is queued. When a call ends, the next call takes texts of the
- * organization that is next in turn, and fills up with texts of other requests for the same model and task type
- * (`TextQueue`). So texts of several requests are merged only if that delays none of them.
+ * immediately, split by the caps. Otherwise it is queued. When a call ends, the next call takes texts of the next
+ * organization in turn, and fills up with texts of other requests for the same model and task type (`TextQueue`). Thus
+ * texts of several requests are merged only if that delays none of them.
  *
  * A request that needs several calls moves to the end of its organization's queue after each call. Background requests
  * are sent only while nothing else is queued, and leave one call free for the next request.
@@ -107,7 +107,7 @@ export class Dispatcher {
     return this.#inFlight >= this.#options.concurrencyMax;
   }
 
-  /** Send a request in the free calls, and queue the rest. While a call is free, no other request waits. */
+  /** Send a request on free calls, and queue the rest. If a call is free, no other request is waiting. */
   #sendOrQueue(slice: RequestSlice): void {
     const { call } = slice.request;
     if (call.isBackground !== true) {
@@ -136,7 +136,7 @@ export class Dispatcher {
     for (const { request } of slices) request.batches.add(batch);
     this.#inFlight++;
     try {
-      // A batch may be sent at the end of another request's call, but it belongs to the first request that it carries.
+      // Another request's call may trigger this batch, but the batch belongs to the first request that it carries.
       const reply = await runFor(slices[0]?.request.work, () =>
         this.#options.send(providerCallOf(slices, batch.controller.signal)),
       );

@@ -29,13 +29,13 @@ interface EndpointState<Endpoint> {
   failures: number;
   readonly refused: Cooldown;
   readonly failing: Cooldown;
-  /** Time until which the vendor asked us not to retry. */
+  /** Time before which the vendor asked us not to retry. */
   retryAtMs: number;
 }
 
 export interface Choice<Endpoint> {
   readonly endpoint: Endpoint;
-  /** Time to wait before the call at the vendor's request; 0 unless every endpoint cools down. */
+  /** Wait that the vendor asked for before the call; 0 unless all endpoints are cooling down. */
   readonly waitMs: number;
 }
 
@@ -115,7 +115,7 @@ export class Endpoints<Endpoint extends EndpointSettings> {
   #coolDown(state: EndpointState<Endpoint>, cause: 'refused' | 'failing', maxMs: number): void {
     const cooldown = state[cause];
     const nowMs = this.#now();
-    // Concurrent calls fail together, which counts as one failure.
+    // Concurrent calls that fail together count as one failure.
     if (cooldown.untilMs > nowMs) return;
     cooldown.untilMs = nowMs + cooldown.nextMs;
     this.#onCooldown(state.endpoint.name, cause, cooldown.nextMs);

@@ -3,12 +3,12 @@ import type { Threads } from '../../platform/threads.ts';
 import { embedLexical, embedLexicalPassages } from './local.ts';
 import { type Provider, type ProviderCall, type ProviderReply, withExactCounts } from './provider.ts';
 
-/** Texts with more characters are hashed on a thread, so that they do not block the event loop. */
+/** Maximum characters to hash on the event loop. Longer texts are hashed on a thread. */
 const INLINE_CHARS_MAX = 32_768;
 
 /**
- * Open the models of this host as a provider. The built-in model runs in this process and costs less than a cache
- * lookup. Installed models run in separate processes.
+ * Open this host's models as a provider. The built-in model runs in this process and costs less than a cache lookup.
+ * Installed models run in separate processes.
  */
 export function openLocalProvider(threads: Threads, localModels: Pick<LocalModels, 'embed'>): Provider {
   return {
@@ -17,7 +17,7 @@ export function openLocalProvider(threads: Threads, localModels: Pick<LocalModel
       const call = await withExactCounts(asked);
       if (call.model.local === null) return embedByWords(threads, call);
       const { model, texts, counts, taskType, signal } = call;
-      // Passages come from document ingestion, so nobody waits for them.
+      // Passages come from document ingestion, so no client is waiting for them.
       const isBackground = call.isBackground || call.isBulk || taskType === 'retrieval_document';
       const vectors = await localModels.embed(model.local?.name ?? model.id, texts, { isBackground }, signal);
       return { vectors, tokens: counts };

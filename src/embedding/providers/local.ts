@@ -12,19 +12,22 @@ export const LEXICAL_DIMENSIONS = 1024;
 /** Features share all dimensions except the last, which only passages use. */
 const FEATURE_DIMENSIONS = LEXICAL_DIMENSIONS - 1;
 /**
- * Squared weight of a passage's last dimension, in terms of one occurrence each. Unit vectors of short texts have a
- * high weight for each of their few words. This dimension, empty in queries, removes that advantage of short passages
- * (pivoted length normalisation, Singhal et al., SIGIR 1996).
+ * Squared weight of a passage's last dimension, in units of a term with one occurrence. Unit vectors of short texts
+ * give a high weight to each of their few words. This dimension, empty in queries, removes that advantage of short
+ * passages (pivoted length normalisation, Singhal et al., SIGIR 1996).
  */
 const PASSAGE_MASS = 20;
 
 /** Dimensions of each term, so that one collision spoils only part of it. */
 const COPIES = 3;
 const GRAM_LENGTHS = [3, 4];
-/** Weight of all n-grams of one length of a term, compared with 1 for the term itself. */
+/** Total weight of a term's n-grams of one length, relative to the term itself. */
 const GRAM_WEIGHT = 0.5;
 const COMMON_WORD_WEIGHT = 0.6;
-/** Decay of the position weight, since leads come first: factor 2 for the first term, 1.5 for the eleventh. */
+/**
+ * Decay of the position weight, since texts begin with the most important: factor 2 for the first term, 1.5 for the
+ * eleventh.
+ */
 const LEAD_TERMS = 10;
 /** Position weights are sixteenths, which keeps their sums exact. */
 const SIXTEENTHS = 16;
@@ -50,7 +53,7 @@ interface Feature {
 const cachedFeatures = new Map<string, Feature>();
 
 /**
- * Embed queries, and texts to compare with texts of the same kind.
+ * Embed queries, or texts to compare with each other.
  *
  * A text without terms (only punctuation or stop words) is embedded by its characters, and the empty text by a fixed
  * vector. Every row is a unit vector.

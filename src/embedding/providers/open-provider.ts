@@ -31,14 +31,14 @@ export interface ProviderOptions {
   readonly now?: () => number;
 }
 
-/** Queued texts of all organizations. One organization may queue half of them. */
+/** Maximum queued texts of all organizations. One organization may queue half of them. */
 const QUEUED_TEXTS_MAX = 40_000;
 /** Share of a vendor's token cap to use with estimated tokens, since an estimate may be 10% too low. */
 const ESTIMATE_MARGIN = 0.9;
 
 /**
  * Open a vendor with its wire protocol, batching, bounded concurrency, retries, a circuit breaker and several keys.
- * Nothing is sent before the first call.
+ * Don't send anything before the first call.
  */
 export function openProvider(options: ProviderOptions): Provider {
   const { name, settings, threads, logger, metrics } = options;
@@ -118,7 +118,7 @@ export function openProvider(options: ProviderOptions): Provider {
   };
 }
 
-/** Return true if a call with upper bounds needs no more upstream calls than with exact counts. */
+/** Return true if splitting by upper bounds causes no more upstream calls than exact counts would. */
 function isWithin({ itemsMax, tokensMax }: UpstreamCaps, { counts, countExactly }: ProviderCall): boolean {
   if (countExactly === undefined || tokensMax === null) return true;
   for (let from = 0; from < counts.length; from += itemsMax) {
@@ -127,7 +127,7 @@ function isWithin({ itemsMax, tokensMax }: UpstreamCaps, { counts, countExactly 
   return true;
 }
 
-/** Return true if the texts were not counted, and the vendor's total is plausible for them. */
+/** Return true if the texts weren't counted and the vendor's total is plausible for them. */
 function isTotalOf({ counts, countExactly }: ProviderCall, total: number | null): total is number {
   if (countExactly === undefined || total === null) return false;
   const most = sumOf(counts);

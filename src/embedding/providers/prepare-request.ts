@@ -3,25 +3,24 @@ import type { UpstreamRequest } from '../../platform/upstream/upstream-message.t
 import type { Credential } from './credentials/credential.ts';
 import type { Protocol, UpstreamCall } from './protocols/protocol.ts';
 
-/** Place to which requests go, and the credential for it. */
+/** Destination of requests, and the credential for it. */
 export interface RequestTarget {
   readonly credential: Credential;
   /** Scheme, host and port. */
   readonly origin: string;
-  /** Path of the base URL, without a slash at its end. */
+  /** Path of the base URL, without a trailing slash. */
   readonly basePath: string;
 }
 
-/** Request with its full path and the credential, which is redacted from messages of the vendor. */
+/** Request with its full path and credential. The credential is redacted from the vendor's messages. */
 interface PreparedRequest {
   readonly request: UpstreamRequest;
   readonly apiKey: Secret | null;
 }
 
 /**
- * Make the request of a call to an endpoint, with its key, token or signature.
- *
- * @throws UpstreamFault, and the signal's reason, as `Credential.key`
+ * Build the request of a call to an endpoint, with its key, token or signature.
+ * @throws UpstreamFault, and the signal's reason, as for `Credential.key`
  */
 export async function prepareRequest(
   protocol: Protocol,

@@ -7,17 +7,17 @@ export interface ProviderCall {
   readonly model: Model;
   /** At least one text, with the prefix of the task type if the model has one. */
   readonly texts: readonly string[];
-  /** Our token count of each text. It splits calls, and distributes the vendor's total. */
+  /** Our token count of each text, for splitting calls and distributing the vendor's total. */
   readonly counts: readonly number[];
   /**
-   * Counts the tokens of texts exactly. If present, `counts` are upper bounds that cost nothing. Calls are split by
-   * them if that causes no extra calls, and the tokens of the reply add up to the vendor's total.
+   * Counts the tokens of texts exactly. If present, `counts` are cheap upper bounds. Calls are split by them if that
+   * causes no extra calls, and the tokens of the reply add up to the vendor's total.
    */
   readonly countExactly?: ((texts: readonly string[]) => readonly number[] | Promise<readonly number[]>) | undefined;
   readonly taskType: TaskType | null;
   /** Send the call only while no other call waits, and leave one of the concurrent calls free. */
   readonly isBackground?: boolean;
-  /** The call belongs to a job, so nobody waits for it. */
+  /** True if the call belongs to a job, so that no client is waiting. */
   readonly isBulk?: boolean;
   /** Aborts the call, and the upstream calls that no other call needs. */
   readonly signal: AbortSignal;
@@ -46,7 +46,7 @@ export interface Provider {
    *   the vendor refused the input itself. The signal's reason once it is aborted.
    */
   embed(call: ProviderCall): Promise<ProviderReply>;
-  /** Return true while calls are refused after repeated failures. A provider without it refuses none. */
+  /** Return true while calls are refused after repeated failures. A provider without this method never refuses. */
   isBlocked?(): boolean;
   close(): Promise<void>;
 }

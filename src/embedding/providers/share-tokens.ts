@@ -1,6 +1,6 @@
 /**
  * Distribute a vendor's token total over the texts. Each text gets one token. The rest is distributed in proportion to
- * our counts minus one, by largest remainder, so that whole shares add up to the total.
+ * our counts minus one, by largest remainder, so that the integer shares add up to the total.
  *
  * @returns `counts` if the total is unknown or lower than the number of texts
  */

@@ -2,7 +2,7 @@ import type { WorkContext } from '../../platform/work-context.ts';
 import type { UpstreamCaps } from './protocols/protocol.ts';
 import type { ProviderCall } from './provider.ts';
 
-/** Request in the form that the queue needs. */
+/** Request as the queue sees it. */
 export interface QueuedRequest {
   readonly call: ProviderCall;
   /** Request or job behind the call. Its organization owns the texts. */
@@ -25,12 +25,12 @@ interface TextQueueOptions {
   capsOf(call: ProviderCall): UpstreamCaps;
 }
 
-/** Id of an organization, or null for work without one, which also counts as one owner. */
+/** Organization id, or null for work without one, which counts as one owner. */
 type OwnerId = string | null;
 
 /** Slices of one owner that may share an upstream call. */
 interface OwnerQueue<Request> {
-  /** Properties that the slices share. Slices of other owners with the same key may share a call with them. */
+  /** Shared properties of the slices. Slices of other owners with the same key may share a call with them. */
   readonly key: string;
   readonly mayMerge: boolean;
   readonly slices: Fifo<TextSlice<Request>>;
@@ -50,8 +50,8 @@ interface Owner<Request> {
 }
 
 /**
- * Owners to keep without texts. Removing one from the Map for each call would make its contents old garbage
- * (see `SlotMap`).
+ * Maximum number of owners to keep without texts. Removing one from the Map on each call would leave its contents as
+ * old-generation garbage (see `SlotMap`).
  */
 const IDLE_OWNERS_MAX = 1_000;
 
@@ -59,9 +59,9 @@ const IDLE_OWNERS_MAX = 1_000;
  * Texts that wait for a free upstream call, by organization.
  *
  * Organizations take turns, and within one organization its models and task types take turns. A call takes texts of the
- * organization in turn, then fills its remaining caps with texts of the others in turn order. So besides its own calls,
- * a request waits for at most one call of each other organization. Background texts are taken only while nothing else
- * waits.
+ * organization in turn, then fills its remaining caps with texts of the others in turn order. Thus, besides its own
+ * calls, a request waits for at most one call of each other organization. Background texts are taken only while nothing
+ * else waits.
  */
 export class TextQueue<Request extends QueuedRequest> {
   readonly #options: TextQueueOptions;
@@ -80,8 +80,8 @@ export class TextQueue<Request extends QueuedRequest> {
   }
 
   /**
-   * Return true if a request may be queued: the remaining room must be at least what its owner then uses. One owner
-   * gets at most half of the queue, two owners a third each, and the next owner always finds some room (dynamic
+   * Return true if a request may be queued: the remaining room must be at least what its owner would then use. A single
+   * owner gets at most half of the queue, two owners a third each, and a new owner always finds some room (dynamic
    * thresholds: Choudhury and Hahne, IEEE/ACM Transactions on Networking 6(2), 1998).
    */
   hasRoomFor({ call, work }: Pick<Request, 'call' | 'work'>): boolean {
@@ -99,7 +99,7 @@ export class TextQueue<Request extends QueuedRequest> {
     this.#texts += texts;
   }
 
-  /** Remove the slices of the next upstream call. Return none without texts that may be taken. */
+  /** Remove and return the slices of the next upstream call. Empty if no texts may be taken. */
   take(mayTakeBackground: boolean): TextSlice<Request>[] {
     let slices = this.#foreground.take();
     if (slices.length === 0 && mayTakeBackground) slices = this.#background.take();
@@ -110,7 +110,9 @@ export class TextQueue<Request extends QueuedRequest> {
     return slices;
   }
 
-  /** Subtract the texts of a settled request. Its slices stay, and are skipped at the head of the queue. */
+  /**
+   * Subtract the texts of a settled request. Its slices stay until they reach the head of the queue and are skipped.
+   */
   discount(request: Request): void {
     if (request.waiting === 0) return;
     this.#ownersOf(request).discount(request);
@@ -123,12 +125,12 @@ export class TextQueue<Request extends QueuedRequest> {
   }
 }
 
-/** Owners of texts of one priority: background, or all others. */
+/** Owners with texts of one priority: background or normal. */
 class OwnersInTurn<Request extends QueuedRequest> {
   readonly #capsOf: TextQueueOptions['capsOf'];
   /** Owners by their ids, including some without texts. */
   readonly #owners = new Map<OwnerId, Owner<Request>>();
-  /** Owners with texts, in the order of service. One without texts leaves when its turn comes. */
+  /** Owners with texts, in service order. An owner without texts is removed when its turn comes. */
   readonly #turns = new Fifo<Owner<Request>>();
 
   constructor(capsOf: TextQueueOptions['capsOf']) {
@@ -149,7 +151,7 @@ class OwnersInTurn<Request extends QueuedRequest> {
     }
     if (!owner.isListed) this.#turns.push(owner);
     owner.isListed = true;
-    // The tokens of a call must be exact for all of its texts, or for none.
+    // The token counts of a call must be exact for all its texts or for none.
     const key = `${call.model.id}\n${call.taskType}\n${mayMerge}\n${call.countExactly === undefined}`;
     let queue = owner.queues.get(key);
     if (!queue) {
@@ -190,7 +192,7 @@ class OwnersInTurn<Request extends QueuedRequest> {
     return [];
   }
 
-  /** Fill a batch from a queue of the owner in turn, then from the queues of the others that may share the call. */
+  /** Fill a batch from a queue of the current owner, then from queues of others that may share the call. */
   #fill(batch: BatchSlices<Request>, owner: Owner<Request>, queue: OwnerQueue<Request>): void {
     if (!moveSlices(queue, owner, batch) || !queue.mayMerge) return;
     for (const other of this.#turns) {

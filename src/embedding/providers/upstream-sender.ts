@@ -33,14 +33,14 @@ export interface SenderContext {
   onAttempt(outcome: string, seconds: number): void;
 }
 
-/** Bytes of a decimal number on its own indented line. Base64 needs a ninth of that. */
+/** Maximum bytes per value: a decimal number on its own indented line. Base64 needs a ninth of that. */
 const BYTES_PER_VALUE_MAX = 48;
 /** Size above which an answer is parsed after an event-loop yield, since parsing takes at least a millisecond. */
 const INLINE_PARSE_BYTES_MAX = 200_000;
 const BYTES_PER_VECTOR_MAX = 1_024;
 const BYTES_PER_REPLY_MAX = 65_536;
 
-/** Sends batches upstream, to one endpoint after the other, until a call succeeds or no retry can help. */
+/** Sends batches upstream, trying endpoints in turn until a call succeeds or no retry can help. */
 export class UpstreamSender {
   readonly #context: SenderContext;
 
@@ -76,7 +76,7 @@ export class UpstreamSender {
       lastFault = fault;
       tried ??= new Set();
       tried.add(choice.endpoint);
-      // Trying another key is no retry, because the refused endpoint cools down and is not chosen again.
+      // Trying another key doesn't count as a retry: the refused endpoint cools down and isn't chosen again.
       if (fault.kind === 'refused') continue;
       const delayMs = retryDelayMs(retry, retries++, endpoints.hasFresh(tried) ? null : fault.retryAfterMs);
       if (delayMs === null) throw failedFor(name, fault);
@@ -117,7 +117,7 @@ export class UpstreamSender {
       if (error.kind === 'transient') endpoints.failed(endpoint, error.retryAfterMs);
       else if (error.kind === 'refused') endpoints.refused(endpoint);
       else endpoints.succeeded(endpoint);
-      // A vendor that limits our rate, or refuses our input or key, is available.
+      // A vendor that limits our rate, or refuses our input or key, is still available.
       if (error.kind === 'transient' && error.status !== 429) permit.failed();
       else permit.succeeded();
       throw error;
@@ -150,7 +150,7 @@ export class UpstreamSender {
     return parseOn(threads, { protocol: protocolName, headers, body, count: texts.length, dimensions }, signal);
   }
 
-  /** Wait as long as the vendor asked us not to retry. */
+  /** Wait for as long as the vendor asked us to. */
   async #waitForVendor(ms: number, signal: AbortSignal, lastFault: UpstreamFault | null): Promise<void> {
     const { name, retry } = this.#context;
     if (ms <= retry.serverDelayMaxMs) return waitMs(ms + retry.random() * retry.baseMs, signal);

@@ -11,40 +11,36 @@ import { sealVendor } from './sealed-vendor.ts';
 import { VendorRegistry, type VendorsContext } from './vendor-registry.ts';
 import { countVendors, deleteVendor, insertVendor, lockVendorModels, setVendorModels } from './vendor-store.ts';
 
-/** Interval of refreshes, after which a vendor that another process added is usable. */
+/** Refresh interval, after which a vendor added by another process is usable. */
 const REFRESH_MS = 5_000;
 const VENDORS_MAX = 64;
-/** Models outside the catalog of one vendor. */
+/** Maximum number of non-catalog models per vendor. */
 const MODELS_MAX = 64;
-/** Tokens that a model outside the catalog accepts in a text, unless the request says otherwise. */
+/** Default token limit per text of a non-catalog model. */
 const TOKENS_MAX = 512;
 
-/** Vendors that operators added, beside those of the settings file. */
+/** Vendors that operators added, in addition to those of the settings file. */
 export interface Vendors {
   /** List the names of the added vendors. */
   names(): readonly string[];
-  /** Return the protocol of an added vendor; null if there is none of this name. */
+  /** Return the protocol of an added vendor; null if the name is unknown. */
   protocolOf(name: string): ProviderSettings['protocol'] | null;
   /**
-   * Test a vendor by one real call, then store it. Nothing is stored if the call fails.
+   * Test a vendor with one real call, and store it if the call succeeds.
    *
    * @throws AppError `vendor_in_settings`, `vendor_exists`, `too_many_vendors`, `model_dimension_differs` (409), and
    *   those of `findDimensions`
    */
   add(actor: string, vendor: NewVendor, signal: AbortSignal): Promise<AddedVendor>;
   /**
-   * Add a model to an added vendor, after a test call to it. One that the catalog or the vendor has stays as it is.
+   * Add a model to an added vendor, after a test call. Leave a model that the catalog or the vendor already has
+   * unchanged.
    *
    * @throws AppError `vendor_not_found` (404), `vendor_in_settings`, `too_many_models`, `model_dimension_differs`
    *   (409), and those of `findDimensions`
    */
   addModel(actor: string, name: string, model: NewVendorModel, signal: AbortSignal): Promise<AddedVendor>;
-  /**
-   * Remove a vendor with its key.
-   *
-   * @throws AppError `vendor_not_found` (404), `vendor_in_settings`, and `model_in_use` if the alias or a bucket uses
-   *   one of its models (409)
-   */
+  /** Remove a vendor and its key. */
   remove(actor: string, name: string): Promise<void>;
   close(): Promise<void>;
 }
@@ -128,7 +124,7 @@ export async function openVendors(context: VendorsContext): Promise<Vendors> {
 /**
  * Call a vendor with a model.
  *
- * @returns the model as it is stored, unless the catalog has it
+ * @returns the model as to be stored, unless it is in the catalog
  * @throws AppError `model_dimension_differs` (409), and those of `findDimensions`
  */
 async function testModel(

@@ -2,10 +2,10 @@ import { z } from 'zod';
 import { vendorFaults } from '../../platform/vendor-faults.ts';
 import { SimpleVendor } from '../../platform/vendor-settings.ts';
 
-/** Names of the catalog that are no vendors: models of this host, and the alias. */
+/** Catalog names that aren't vendors: models of this host, and the alias. */
 export const OWN_NAMES: ReadonlySet<string> = new Set(['local', 'service']);
 
-/** Model at a vendor, which a test call embeds a text with. */
+/** Model of a vendor, with which a test call embeds a text. */
 export const NewVendorModel = z.object({
   model: z
     .string()
@@ -40,11 +40,11 @@ export const AddedVendor = z
   .meta({ id: 'AddedVendor' });
 export type AddedVendor = z.output<typeof AddedVendor>;
 
-/** Model outside the catalog that an added vendor serves. */
+/** Non-catalog model that an added vendor serves. */
 export const VendorModel = z.object({ id: z.string(), dimensions: z.int(), max_tokens: z.int() });
 export type VendorModel = z.output<typeof VendorModel>;
 
-/** Parameters of a vendor besides an address and secrets. */
+/** Parameters of a vendor other than address and secrets. */
 export const VendorParameters = SimpleVendor.pick({
   api_version: true,
   region: true,
@@ -54,7 +54,7 @@ export const VendorParameters = SimpleVendor.pick({
 });
 export type VendorParameters = z.output<typeof VendorParameters>;
 
-/** Secrets of a vendor besides a key. */
+/** Secrets of a vendor other than a key. */
 export const VendorSecrets = SimpleVendor.pick({
   access_key_id: true,
   secret_access_key: true,

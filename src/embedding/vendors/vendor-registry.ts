@@ -21,7 +21,7 @@ export interface VendorsContext {
   open(name: string, settings: ProviderSettings): Promise<Provider>;
 }
 
-/** Added vendors that this process uses, kept the same as those of the database. */
+/** Added vendors in use by this process, kept in sync with the database. */
 export class VendorRegistry {
   readonly #context: VendorsContext;
   #vendors: ReadonlyMap<string, StoredVendor> = new Map();
@@ -49,7 +49,7 @@ export class VendorRegistry {
     return stored === undefined ? null : unsealVendor(this.#context.keyRing.encryption, stored);
   }
 
-  /** Read the vendors. Readings run one after the other, so that an older one never replaces a newer one. */
+  /** Read the vendors. Reads are sequential, so that an older one never replaces a newer one. */
   refresh(): Promise<void> {
     this.#last = this.#last.catch(() => undefined).then(() => this.#read());
     return this.#last;
@@ -83,7 +83,7 @@ export class VendorRegistry {
     for (const vendor of added) await this.#open(vendor);
   }
 
-  /** Open a vendor. One whose key cannot be decrypted is left out, so that the others work. */
+  /** Open a vendor. Skip one whose key can't be decrypted, so that the others work. */
   async #open(stored: StoredVendor): Promise<void> {
     const { keyRing, logger, providers, open } = this.#context;
     try {

@@ -7,16 +7,16 @@ import { VendorModel, VendorParameters } from './schema.ts';
 export interface VendorRow {
   readonly name: string;
   readonly protocol: ProviderSettings['protocol'];
-  /** Address of the API; empty for the default of the protocol. */
+  /** API address; empty for the protocol's default. */
   readonly baseUrl: string;
   readonly sealedApiKey: Buffer | null;
-  /** Encrypted JSON of `VendorSecrets`, or null for a vendor without them. */
+  /** Encrypted JSON of `VendorSecrets`; null without any. */
   readonly sealedCredentials: Buffer | null;
   readonly parameters: VendorParameters;
   readonly models: readonly VendorModel[];
 }
 
-/** Stored vendor. A vendor that was removed and added again has another time. */
+/** Stored vendor. If it is removed and added again, its time changes. */
 export interface StoredVendor extends VendorRow {
   readonly addedAt: string;
 }
@@ -44,7 +44,7 @@ export async function countVendors(tx: Sql): Promise<number> {
   return row?.count ?? 0;
 }
 
-/** @returns false if there is a vendor of this name */
+/** @returns false if the name is taken */
 export async function insertVendor(tx: Sql, vendor: VendorRow & { readonly addedBy: string }): Promise<boolean> {
   const { name, protocol, baseUrl, sealedApiKey, sealedCredentials, parameters, models, addedBy } = vendor;
   const inserted = await tx`
@@ -55,7 +55,7 @@ export async function insertVendor(tx: Sql, vendor: VendorRow & { readonly added
   return inserted.count > 0;
 }
 
-/** Lock a vendor against changes, and return its models outside the catalog; null if there is none of this name. */
+/** Lock a vendor against changes, and return its non-catalog models; null if the vendor is unknown. */
 export async function lockVendorModels(tx: Sql, name: string): Promise<VendorModel[] | null> {
   const [row] = await tx`SELECT models FROM vendors WHERE name = ${name} FOR UPDATE`;
   return row ? z.array(VendorModel).parse(row['models']) : null;
@@ -65,7 +65,7 @@ export async function setVendorModels(tx: Sql, name: string, models: readonly Ve
   await tx`UPDATE vendors SET models = ${JSON.stringify(models)}::text::jsonb WHERE name = ${name}`;
 }
 
-/** @returns false if there was none of this name */
+/** @returns false if the vendor is unknown */
 export async function deleteVendor(tx: Sql, name: string): Promise<boolean> {
   return (await tx`DELETE FROM vendors WHERE name = ${name}`).count > 0;
 }

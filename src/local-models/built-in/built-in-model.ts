@@ -8,12 +8,12 @@ import { E5_PREFIXES } from '../../platform/provider-settings.ts';
 import type { BuiltInChoice, LocalModel } from '../schema.ts';
 import { recordBuiltIn, selectBuiltIn } from '../store.ts';
 
-/** Folder of the weights of `local/semantic-1`, which come with the program. */
+/** Folder with the weights of `local/semantic-1`, which are part of the program. */
 export const BUILT_IN_FOLDER = import.meta.dirname;
 
 /**
  * The model `local/semantic-1`: multilingual-e5-small with 92,000 pieces of its vocabulary, word vectors of 4 bits and
- * matrices of 8 bits. `test/eval/built-in-model/make.py` makes its files. Another file needs another model id.
+ * matrices of 8 bits. `test/eval/built-in-model/make.py` creates its files. Changed files need a new model id.
  */
 export const BUILT_IN_MODEL: LocalModel = {
   spec: {
@@ -45,13 +45,13 @@ export const BUILT_IN_MODEL: LocalModel = {
   installedAt: new Date(0),
 };
 
-/** Hosts with less memory embed by words unless the settings say otherwise. */
+/** Minimum host memory for the semantic model as default. With less, the lexical model is the default. */
 const SEMANTIC_MEMORY_MIN = 3 * 1024 ** 3;
 
 const SMALL_HOST =
   'this host has less than 3 GB of memory, so the built-in model matches words only; embeddings.built_in: semantic chooses the one that matches meanings';
 
-/** Return why the files of the built-in model cannot be used, or null. The process of the model checks their bytes. */
+/** Return why the built-in model's files can't be used, or null. The model's process verifies their content. */
 export function faultOfFiles(folder: string): string | null {
   for (const { path: file, sizeBytes } of BUILT_IN_MODEL.spec.files) {
     const info = statSync(path.join(folder, file), { throwIfNoEntry: false });
@@ -62,8 +62,7 @@ export function faultOfFiles(folder: string): string | null {
 }
 
 /**
- * Return the built-in model that embeds by default: that of the settings, else the one that this installation began
- * with. The first start decides by the memory of its host.
+ * Return the default built-in model: the configured one, else the one chosen at the first start by the host's memory.
  */
 export async function chooseBuiltIn(
   sql: Sql,
@@ -79,7 +78,7 @@ export async function chooseBuiltIn(
   return recordBuiltIn(sql, choice);
 }
 
-/** Return the memory that this process may use: that of the host, or less in a container. */
+/** Return the memory available to this process: the host's, or the container's limit. */
 function memoryOfHost(): number {
   const limit = process.constrainedMemory();
   return limit > 0 ? Math.min(limit, os.totalmem()) : os.totalmem();

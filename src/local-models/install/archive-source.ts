@@ -14,7 +14,7 @@ import { checkPath, checkSize, isNeeded, isWeights } from './model-paths.ts';
 import type { ModelSource } from './source.ts';
 
 const ENTRIES_MAX = 10_000;
-/** Disk space that stays free after a file is unpacked, since the database may need it. */
+/** Disk space to keep free after unpacking a file, since the database may need it. */
 const FREE_BYTES_MIN = 256 * 1024 * 1024;
 
 /**
@@ -68,7 +68,7 @@ async function unpack(
     const target = path.join(folder, own);
     await mkdir(path.dirname(target), { recursive: true });
     await pipeline(Readable.from(entry), createWriteStream(target), { signal }).catch(async (error) => {
-      // A truncated archive destroys the entry, too.
+      // A truncated archive also destroys the entry.
       if (error.code === 'STREAM_DESTROYED') await reading;
       throw error;
     });
@@ -83,8 +83,7 @@ async function requireSpace(folder: string, bytes: number): Promise<void> {
 }
 
 /**
- * Return the path of an entry in the model folder, without the archive's top folder, or null if the entry is not
- * needed.
+ * Return the path of an entry in the model folder, without the archive's top folder; null if it isn't needed.
  *
  * @throws AppError `model_source_unsafe` (400)
  */

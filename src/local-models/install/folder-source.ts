@@ -6,14 +6,13 @@ import { notAModel } from './install-errors.ts';
 import { licenceOfFolder } from './model-card.ts';
 import type { ModelSource, SourceFile } from './source.ts';
 
-/** Maximum number of files to examine. A model folder has fewer than fifty. */
+/** Maximum number of files to examine. Model folders have fewer than fifty. */
 const FILES_MAX = 10_000;
 const DEPTH_MAX = 2;
 
 /**
- * Open a folder of this host. Follow links, since the caches of hubs consist of them.
- *
- * @throws AppError `model_invalid` (400) if it is no folder
+ * Open a folder of this host. Follow links, since hub caches consist of them.
+ * @throws AppError `model_invalid` (400) if it isn't a folder
  */
 export async function openFolder(folder: string, label = folder): Promise<ModelSource> {
   const info = await stat(folder).catch(() => null);

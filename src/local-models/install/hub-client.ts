@@ -8,12 +8,12 @@ const FIRST_PAUSE_MS = 500;
 const HEADERS_MS_MAX = 30_000;
 const JSON_BYTES_MAX = 16 * 1024 * 1024;
 
-/** Fault of a connection to the hub, after which a retry may succeed. */
+/** Connection failure to the hub. A retry may succeed. */
 export class HubInterruption extends Error {
   override readonly name = 'HubInterruption';
 }
 
-/** Client of the HTTP interface of Hugging Face's hub and its mirrors. Only the hub gets the token. */
+/** Client for the HTTP API of Hugging Face's hub and its mirrors. The token is sent only to the hub itself. */
 export class HubClient {
   readonly #url: string;
   readonly #token: Config['localModels']['hubToken'];
@@ -27,7 +27,7 @@ export class HubClient {
   }
 
   /**
-   * Get a document of the interface.
+   * Get a JSON document from the API.
    *
    * @throws AppError `hub_refused` (403), `hub_model_not_found` (404), `hub_unavailable` (503)
    */
@@ -49,7 +49,7 @@ export class HubClient {
     }, signal);
   }
 
-  /** Repeat work, after a pause, while interruptions end it. Return or throw anything else at once. */
+  /** Repeat work after interruptions, with pauses. Return any result and throw any other error immediately. */
   async retrying<T>(work: () => Promise<T>, signal: AbortSignal, hasProgress: () => boolean = () => false): Promise<T> {
     for (let retries = 0; ; retries++) {
       try {
@@ -67,7 +67,7 @@ export class HubClient {
   /**
    * Send a request and follow its redirects.
    *
-   * @returns an answer of status 200 or 206 with an unread body
+   * @returns a response with status 200 or 206 and an unread body
    * @throws HubInterruption, AppError as `json` does
    */
   async open(path: string, headers: Readonly<Record<string, string>>, signal: AbortSignal): Promise<Response> {
@@ -86,7 +86,7 @@ export class HubClient {
     throw this.#invalid('it redirects too many times');
   }
 
-  /** Read the body of an answer. @throws HubInterruption if the connection breaks or stalls */
+  /** Read a response body. @throws HubInterruption if the connection breaks or stalls */
   async *bytesOf(response: Response): AsyncGenerator<Uint8Array> {
     if (response.body === null) return;
     const reader = response.body.getReader();

@@ -27,7 +27,7 @@ interface HubFile extends SourceFile {
 }
 
 /**
- * Open a model of a hub. Its files come from one commit, despite later changes there.
+ * Open a model on a hub. Its files come from one commit, even if it changes later.
  *
  * @throws AppError `hub_refused` (403), `hub_model_not_found` (404), `hub_unavailable` (503)
  */
@@ -71,9 +71,8 @@ export async function openHub(
 }
 
 /**
- * Fetch a file, continuing after an existing part, and check its digest.
- *
- * @throws AppError `hub_checksum_mismatch` (502), with the file deleted; errors of the client
+ * Fetch a file, resuming after an existing part, and verify its digest.
+ * @throws AppError `hub_checksum_mismatch` (502), after deleting the file; errors of the client
  */
 async function download(
   client: HubClient,

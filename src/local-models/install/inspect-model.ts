@@ -7,7 +7,7 @@ import type { ModelSpec, Variant } from '../schema.ts';
 import { needsFlag, notAModel } from './install-errors.ts';
 import { type OnnxOutline, readOnnxOutline } from './onnx-outline.ts';
 
-/** Facts that the operator gives if a source lacks them, or to override it. */
+/** Facts that the operator supplies because a source lacks them, or to override it. */
 export interface InstallOptions {
   readonly kind: ModelSpec['kind'];
   readonly variant: Variant;
@@ -37,21 +37,20 @@ const SentenceConfig = z.looseObject({ max_seq_length: z.int().positive().nullis
 const TokenizerConfig = z.looseObject({ model_max_length: z.number().positive().optional() });
 const PromptConfig = z.looseObject({ prompts: z.record(z.string(), z.string().max(4000)).nullish() });
 
-/** Larger lengths mean "unknown" in tokenizer files. */
+/** Maximum plausible length. Larger values mean "unknown" in tokenizer files. */
 const LENGTH_MAX = 1_000_000;
-/** Model types whose positions begin after that of the padding token. */
+/** Model types whose position ids start after the padding id. */
 const OFFSET_POSITIONS = new Set(['roberta', 'xlm-roberta', 'camembert', 'mpnet', 'xlm-roberta-xl']);
 
-/** Modules of sentence-transformers after the model: pooling, and modules that our own code always applies. */
+/** sentence-transformers modules after the model: pooling, and modules that our code always applies. */
 const POOLING_MODULE = '.Pooling';
 const KNOWN_MODULES = ['.Transformer', POOLING_MODULE, '.Normalize'];
 
 /**
- * Read the settings that sentence-transformers wrote beside a model.
- *
- * @param folder folder with the files of the model
- * @throws AppError `model_invalid` (400) for a folder that is no model; `model_setting_missing` (400) for a fact that
- *   determines the vectors and is in neither the folder nor `options`
+ * Read the settings that sentence-transformers stores with a model.
+ * @param folder folder with the model's files
+ * @throws AppError `model_invalid` (400) for a folder without a model; `model_setting_missing` (400) for a fact that
+ *   affects the vectors and is in neither the folder nor `options`
  */
 export function inspectModel(folder: string, modelFile: string, options: InstallOptions): Draft {
   const config = readJson(folder, 'config.json', TransformerConfig);
@@ -117,7 +116,7 @@ function padIdOf(folder: string, config: z.output<typeof TransformerConfig>): nu
 }
 
 function poolingOf(folder: string, outline: OnnxOutline, options: InstallOptions): Pooling {
-  // The model itself pools, so the setting has no effect.
+  // The model does its own pooling, so the setting has no effect.
   if (outline.outputs.includes('sentence_embedding')) return 'mean';
   const modules = readJson(folder, 'modules.json', Modules) ?? [];
   const unknown = modules.find(({ type }) => !KNOWN_MODULES.some((known) => type.endsWith(known)));
@@ -154,7 +153,7 @@ function prefixesOf(folder: string, { prompts }: InstallOptions): ModelSpec['pre
   return taskPrefixes(config.prompts ?? {});
 }
 
-/** Task types that get the query prompt, for a model that distinguishes queries and documents. */
+/** Task types that get the query prompt in models that distinguish queries and documents. */
 const QUERY_TASKS: readonly TaskType[] = [
   'retrieval_query',
   'question_answering',
@@ -163,7 +162,7 @@ const QUERY_TASKS: readonly TaskType[] = [
   'factcheck',
 ];
 
-/** Return the prefixes by task type for the prompts of a model: query, document or passage, or the task type itself. */
+/** Map a model's prompts (query, document, passage, or a task type) to prefixes by task type. */
 export function taskPrefixes(prompts: Readonly<Record<string, string>>): ModelSpec['prefixes'] {
   const query = prompts['query'];
   const prefixes: ModelSpec['prefixes'] = {};
@@ -180,7 +179,7 @@ export function taskPrefixes(prompts: Readonly<Record<string, string>>): ModelSp
   return prefixes;
 }
 
-/** @returns null if the file does not exist @throws AppError `model_invalid` (400) if it is not as expected */
+/** @returns null if the file does not exist @throws AppError `model_invalid` (400) if it is malformed */
 function readJson<Schema extends z.ZodType>(folder: string, file: string, schema: Schema): z.output<Schema> | null {
   let text: string;
   try {

@@ -38,20 +38,20 @@ export interface InstallRequest extends InstallOptions {
   /** Id of the model: `local/NAME`. */
   readonly name: string;
   readonly source: ModelSource;
-  /** Actor of the installation in the audit log. */
+  /** Actor for the audit log. */
   readonly actor: string;
-  /** Ask before anything large is fetched. Throw to end the installation. */
+  /** Ask before fetching anything large. Throw to cancel the installation. */
   readonly confirm: (plan: InstallPlan) => Promise<void>;
   readonly onProgress: (progress: InstallProgress) => void;
   readonly signal: AbortSignal;
 }
 
-/** Files to fetch, and the space for them. */
+/** Files to fetch, and the space that they need. */
 export interface InstallPlan {
   readonly files: number;
   readonly bytes: number;
   readonly freeBytes: number;
-  /** Licence that the source states; null if it states none. */
+  /** Licence stated by the source, or null. */
   readonly licence: string | null;
 }
 
@@ -64,7 +64,7 @@ export interface InstallProgress {
 export interface Installed {
   readonly spec: ModelSpec;
   readonly revision: string;
-  /** True if it replaces another revision of the name. */
+  /** True if it replaces another revision under the same name. */
   readonly isUpdate: boolean;
 }
 
@@ -73,8 +73,8 @@ const START_MS_MAX = 300_000;
 const MIB = 1024 * 1024;
 
 /**
- * Install a model: fetch its files, read its settings, run one text, and put it in place at once. A failure leaves
- * nothing except an interrupted download, which the next installation from the same source continues.
+ * Install a model: fetch its files, read its settings, run one text, and put it in place atomically. A failure leaves
+ * nothing except an interrupted download, which the next installation from the same source resumes.
  *
  * @throws AppError `model_invalid`, `model_setting_missing`, `model_source_unsafe`, `model_unusable` (400),
  *   `model_dimension_differs` (409), `storage_full` (503), and errors of the source
@@ -106,7 +106,7 @@ export async function installModel(context: InstallContext, request: InstallRequ
   }
 }
 
-/** Return what an installation would fetch. @throws AppError as `installModel` does before it fetches anything */
+/** Return what an installation would fetch. @throws AppError as `installModel` before fetching anything */
 export async function planInstallation(
   { config }: Pick<InstallContext, 'config'>,
   request: Pick<InstallRequest, 'source' | 'variant' | 'signal'>,
@@ -114,7 +114,7 @@ export async function planInstallation(
   return (await selectFiles(config.dataDir, request)).plan;
 }
 
-/** Choose the files of the variant among those of the source. */
+/** Choose the files of the variant from the source's files. */
 async function selectFiles(
   dataDir: string,
   { source, variant, signal }: Pick<InstallRequest, 'source' | 'variant' | 'signal'>,
@@ -127,14 +127,14 @@ async function selectFiles(
 
 async function listNeeded(source: ModelSource, signal: AbortSignal): Promise<readonly SourceFile[]> {
   const all = await source.list(signal);
-  // A single malicious name makes the whole source untrustworthy.
+  // One malicious name makes the whole source untrustworthy.
   for (const { path: file } of all) checkPath(file);
   const listed = all.filter(({ path: file }) => isNeeded(file) || isWeights(file));
   for (const { path: file, sizeBytes } of listed) checkSize(file, sizeBytes);
   return listed;
 }
 
-/** Return true if the file holds weights of the model by its name. */
+/** Return true if the file name marks weights of the model. */
 function isBeside(file: string, modelFile: string): boolean {
   return file === `${modelFile}_data` || file === `${modelFile}.data`;
 }
@@ -154,7 +154,7 @@ async function planOf(dataDir: string, files: readonly SourceFile[]): Promise<Om
   return { files: files.length, bytes, freeBytes };
 }
 
-/** Open the folder to fetch into. Reuse that of an interrupted fetch from the same source. */
+/** Open the folder to fetch into. Reuse the folder of an interrupted fetch from the same source. */
 async function openIncoming(dataDir: string, { resumeKey }: ModelSource): Promise<string> {
   if (resumeKey === null) return makeIncoming(dataDir);
   const digest = createHash('sha256').update(resumeKey).digest('hex').slice(0, 24);
@@ -185,7 +185,7 @@ async function fetchAll(
   }
 }
 
-/** Find the files with weights of a model beside it. @throws AppError `model_source_unsafe`, `model_invalid` */
+/** Find a model's external weight files. @throws AppError `model_source_unsafe`, `model_invalid` */
 function externalFiles(incoming: string, modelFile: string, listed: readonly SourceFile[]): SourceFile[] {
   let locations: readonly string[];
   try {
@@ -202,7 +202,7 @@ function externalFiles(incoming: string, modelFile: string, listed: readonly Sou
   });
 }
 
-/** Load the model and run one text. @returns the length of its vectors @throws AppError `model_unusable` (400) */
+/** Load the model and run one text. @returns the vector length @throws AppError `model_unusable` (400) */
 async function runOnce(
   spec: Omit<ModelSpec, 'dimension' | 'files'>,
   folder: string,
@@ -283,7 +283,7 @@ async function finish(
   return { spec, revision, isUpdate };
 }
 
-/** Compute the digest of everything that determines the vectors. */
+/** Compute the digest of everything that affects the vectors. */
 function revisionOf({ files, pooling, prefixes, maxTokens, modelFile, padId }: ModelSpec): string {
   const facts = {
     files: files.map(({ path: file, sha256 }) => [file, sha256]),
@@ -296,7 +296,7 @@ function revisionOf({ files, pooling, prefixes, maxTokens, modelFile, padId }: M
   return createHash('sha256').update(JSON.stringify(facts)).digest('hex').slice(0, 12);
 }
 
-/** Return true if a fetch was interrupted, so that the next one can continue it. */
+/** Return true if a fetch was interrupted, so that the next one can resume it. */
 function isInterruption(error: unknown, signal: AbortSignal): boolean {
   return signal.aborted || (error instanceof AppError && error.code === 'hub_unavailable');
 }

@@ -1,7 +1,7 @@
 import type { Sql } from '../../platform/postgres.ts';
 import type { InstallProgress } from './install-model.ts';
 
-/** Time without a sign of life after which the process of an installation counts as dead. */
+/** Time without a heartbeat after which the process of an installation counts as dead. */
 const DEAD_MS = 60_000;
 const LIST_MAX = 1_000;
 
@@ -51,9 +51,8 @@ interface NewInstallation {
 }
 
 /**
- * Record a new installation in place of a failed one of the name.
- *
- * @returns the name of the model whose installation runs already, in which case nothing is recorded; null otherwise
+ * Record a new installation, replacing a failed one of the same name.
+ * @returns null, or the name of a model whose installation is already running; nothing is then recorded
  */
 export async function beginInstallation(tx: Sql, fresh: NewInstallation): Promise<string | null> {
   const { name, runId, source, totalBytes, startedBy } = fresh;
@@ -67,7 +66,7 @@ export async function beginInstallation(tx: Sql, fresh: NewInstallation): Promis
   return null;
 }
 
-/** Write the progress of an installation. @returns false if it was cancelled, or given up as dead */
+/** Write the progress of an installation. @returns false if it was cancelled or counts as dead */
 export async function recordProgress(sql: Sql, runId: string, progress: InstallProgress): Promise<boolean> {
   const { phase, doneBytes, totalBytes } = progress;
   const rows = await sql`
@@ -88,7 +87,7 @@ export async function deleteInstallation(sql: Sql, runId: string): Promise<void>
   await sql`DELETE FROM model_installations WHERE run_id = ${runId}`;
 }
 
-/** Ask the process of a running installation to stop, or delete a failed one. @returns false if there is none */
+/** Ask a running installation's process to stop, or delete a failed installation. @returns false if there is none */
 export async function cancelInstallation(tx: Sql, name: string): Promise<boolean> {
   const failed = await tx`DELETE FROM model_installations WHERE name = ${name} AND state = 'failed'`;
   if (failed.count > 0) return true;

@@ -20,7 +20,7 @@ import * as store from './installation-store.ts';
 import { chooseName, openAllowedSource } from './open-source.ts';
 import type { ModelSource } from './source.ts';
 
-/** Interval at which an installation writes its progress, and sees that it was cancelled. */
+/** Interval at which an installation writes its progress and checks for cancellation. */
 const PROGRESS_MS = 1_000;
 const MESSAGE_CHARACTERS_MAX = 1_000;
 
@@ -29,7 +29,7 @@ const STOPPED = {
   message: 'the server stopped in the middle of it; install the model again, which continues a download',
 };
 
-/** Request for the installation of a model, or for its plan. */
+/** Request to install a model, or to plan it. */
 export const NewInstallation = z.object({
   source: z
     .string()
@@ -55,7 +55,7 @@ export type NewInstallation = z.output<typeof NewInstallation>;
 
 export interface InstallationPlan extends InstallPlan {
   readonly name: string;
-  /** Source with its commit, for people. */
+  /** Source with its commit, for display. */
   readonly source: string;
   /** Commit of the hub; null for a folder. */
   readonly revision: string | null;
@@ -66,7 +66,9 @@ interface InstallationsContext extends InstallContext {
   readonly logger: Logger;
 }
 
-/** Installations of local models that operators start by requests. One runs at a time in all processes. */
+/**
+ * Installations of local models that operators start through the API. Only one runs at a time, across all processes.
+ */
 export class Installations {
   readonly #context: InstallationsContext;
   readonly #closing = new AbortController();
@@ -81,13 +83,16 @@ export class Installations {
     return store.selectInstallations(this.#context.sql);
   }
 
-  /** Return what an installation would fetch, without a change. @throws AppError of the source and of the model */
+  /**
+   * Return what an installation would fetch, without changing anything.
+   * @throws AppError of the source and of the model
+   */
   async plan(request: NewInstallation, signal: AbortSignal): Promise<InstallationPlan> {
     return (await this.#prepare(request, signal)).plan;
   }
 
   /**
-   * Begin an installation, which goes on after the request.
+   * Start an installation, which continues after the request.
    *
    * @throws AppError `installation_running` (409), and those of `plan`
    */
@@ -105,13 +110,13 @@ export class Installations {
     return plan;
   }
 
-  /** Stop an installation, or forget one that failed. @throws AppError `installation_not_found` (404) */
+  /** Stop an installation, or delete a failed one. @throws AppError `installation_not_found` (404) */
   async cancel(name: string): Promise<void> {
     const isFound = await inTransaction(this.#context.sql, (tx) => store.cancelInstallation(tx, name));
     if (!isFound) throw notFound('installation', name);
   }
 
-  /** Stop the installation of this process. */
+  /** Stop this process's installation. */
   async close(): Promise<void> {
     this.#closing.abort();
     await this.#running.catch(() => undefined);

@@ -7,15 +7,15 @@ const CARD_BYTES_MAX = 64 * 1024;
 const LICENCE_CHARACTERS_MAX = 200;
 
 /**
- * Metadata of a model card: `license` is an identifier or a list of them, and `license_name` says which licence
- * `license: other` is (https://huggingface.co/docs/hub/model-cards).
+ * Metadata of a model card. `license` is an identifier or a list of them; `license_name` names the licence for
+ * `license: other` (https://huggingface.co/docs/hub/model-cards).
  */
 const CardData = z.looseObject({
   license: z.union([z.string(), z.array(z.string())]).optional(),
   license_name: z.string().optional(),
 });
 
-/** Return the licence in the metadata of a model card; null if it has none that can be read. */
+/** Return the licence from a model card's metadata; null if missing or unreadable. */
 export function licenceOf(metadata: unknown): string | null {
   const parsed = CardData.safeParse(metadata);
   if (!parsed.success) return null;
@@ -25,7 +25,7 @@ export function licenceOf(metadata: unknown): string | null {
   return text === '' ? null : text.slice(0, LICENCE_CHARACTERS_MAX);
 }
 
-/** Return the licence that the model card of a folder (`README.md`) states in its first 64 KiB; null without one. */
+/** Return the licence stated in the first 64 KiB of a folder's model card (`README.md`); null without one. */
 export async function licenceOfFolder(folder: string): Promise<string | null> {
   const card = await readStart(path.join(folder, 'README.md'));
   const metadata = /^---\r?\n([\s\S]*?)\r?\n---/.exec(card)?.[1];
@@ -33,7 +33,7 @@ export async function licenceOfFolder(folder: string): Promise<string | null> {
   try {
     return licenceOf(parse(metadata));
   } catch {
-    return null; // the card is for people, and one that is not YAML does not stop the installation
+    return null; // the card is for people; an invalid one doesn't stop the installation
   }
 }
 
@@ -44,7 +44,7 @@ async function readStart(file: string): Promise<string> {
     const { buffer, bytesRead } = await handle.read(Buffer.alloc(CARD_BYTES_MAX), 0, CARD_BYTES_MAX, 0);
     return buffer.toString('utf8', 0, bytesRead);
   } catch {
-    return ''; // such as a folder of this name
+    return ''; // for example, a folder of this name
   } finally {
     await handle.close();
   }

@@ -2,11 +2,11 @@ import { VARIANTS, type Variant } from '../schema.ts';
 import { notAModel, unsafeSource } from './install-errors.ts';
 
 const MIB = 1024 * 1024;
-/** Bound of a settings file. */
+/** Maximum size of a settings file. */
 const SETTINGS_BYTES_MAX = 4 * MIB;
-/** Bound of a `tokenizer.json`. One with 250,000 tokens has 17 MB. */
+/** Maximum size of a `tokenizer.json`. One with 250,000 tokens has 17 MB. */
 const TOKENIZER_BYTES_MAX = 128 * MIB;
-/** Bound of a file with weights. The free disk space is checked, too. */
+/** Maximum size of a weight file. Free disk space is checked separately. */
 const WEIGHTS_BYTES_MAX = 1024 * 1024 * MIB;
 
 const SETTINGS = new Set([
@@ -18,7 +18,7 @@ const SETTINGS = new Set([
   'sentence_bert_config.json',
 ]);
 
-/** Paths of a model in ONNX by variant, the most common first. */
+/** Paths of ONNX models by variant, the most common first. */
 const MODEL_FILES: Readonly<Record<Variant, readonly string[]>> = {
   fp32: ['onnx/model.onnx', 'model.onnx'],
   fp16: ['onnx/model_fp16.onnx', 'model_fp16.onnx'],
@@ -54,12 +54,12 @@ export function modelFileOf(paths: ReadonlySet<string>, variant: Variant): strin
   );
 }
 
-/** Return true if an installation can need the file. Everything else, such as Python's pickles, is never fetched. */
+/** Return true if an installation may need the file. Never fetch anything else, such as Python pickles. */
 export function isNeeded(file: string): boolean {
   return SETTINGS.has(file) || file === 'tokenizer.json' || /^[0-9]_[A-Za-z]{1,32}\/config\.json$/.test(file);
 }
 
-/** Return true if the file may hold weights: a model, or one of the files that a large model has beside it. */
+/** Return true if the file may contain weights: a model file, or an external weight file of a large model. */
 export function isWeights(file: string): boolean {
   return /^(onnx\/)?[A-Za-z0-9._-]{1,100}\.onnx([._]data(_\d{1,3})?)?$/.test(file);
 }
@@ -76,7 +76,7 @@ export function checkPath(file: string): void {
   throw unsafeSource(`the source names a path that leads out of its folder: ${JSON.stringify(file.slice(0, 100))}`);
 }
 
-/** Refuse a file that is larger than any real one. @throws AppError `model_source_unsafe` (400) */
+/** Refuse an implausibly large file. @throws AppError `model_source_unsafe` (400) */
 export function checkSize(file: string, sizeBytes: number): void {
   const max = bytesMaxOf(file);
   if (sizeBytes <= max) return;

@@ -1,10 +1,10 @@
 import { closeSync, openSync, readSync, statSync } from 'node:fs';
 
-/** Parts of a model in ONNX that determine its use. */
+/** Parts of an ONNX model that determine its use. */
 export interface OnnxOutline {
   readonly inputs: readonly string[];
   readonly outputs: readonly string[];
-  /** Files with its weights, as named in the model. */
+  /** Weight files, as named in the model. */
   readonly externalFiles: readonly string[];
 }
 
@@ -29,9 +29,8 @@ export class OnnxFault extends Error {
 }
 
 /**
- * Read the names of inputs, outputs and external files of a model, without its weights.
- *
- * @throws OnnxFault if the file is not a model in ONNX
+ * Read the names of a model's inputs, outputs and external files, without its weights.
+ * @throws OnnxFault if the file isn't an ONNX model
  */
 export function readOnnxOutline(file: string): OnnxOutline {
   const reader = new ProtobufReader(file);
@@ -89,12 +88,12 @@ function readEntry(reader: ProtobufReader, { from, to }: Field): { key: string; 
 interface Field {
   readonly number: number;
   readonly type: number;
-  /** Bytes [from, to) of its content. */
+  /** Range [from, to) of its content, in bytes. */
   readonly from: number;
   readonly to: number;
 }
 
-/** Reads fields of protocol buffers in a file of any size. Skips contents that are not requested. */
+/** Reads protocol buffer fields from a file of any size. Skips content that isn't requested. */
 class ProtobufReader {
   readonly size: number;
   readonly #file: number;
@@ -146,7 +145,7 @@ class ProtobufReader {
       value += (byte & 0x7f) * shift;
       if (byte < 0x80) return { value, end: at + 1 };
     }
-    // A negative number takes ten bytes. Its value is never needed.
+    // Negative numbers take ten bytes. Their values are never needed.
     if (from + 10 <= to && this.#byte(from + 9) < 0x80) return { value, end: from + 10 };
     throw new OnnxFault('it is cut off, or not a model in ONNX');
   }

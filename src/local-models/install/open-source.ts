@@ -7,15 +7,15 @@ import { LocalName } from '../schema.ts';
 import { openFolder } from './folder-source.ts';
 import type { ModelSource } from './source.ts';
 
-/** Ids at a hub: organization and name. */
+/** Id on a hub: organization and name. */
 const HUB_ID = /^[A-Za-z0-9][A-Za-z0-9._-]{0,95}\/[A-Za-z0-9][A-Za-z0-9._-]{0,95}$/;
 const RESERVED: readonly string[] = [LEXICAL_ID, SEMANTIC_ID];
 
 /**
- * Open the source of a model: a folder, a tar archive, or an id at the hub.
+ * Open the source of a model: a folder, a tar archive, or a hub id.
  *
  * @param context.temporary folder for unpacked files
- * @throws AppError `invalid_request` (400) if the source does not exist, and errors of each source
+ * @throws AppError `invalid_request` (400) if the source doesn't exist, and errors of each source
  */
 export async function openSource(
   source: string,
@@ -34,11 +34,11 @@ export async function openSource(
   throw invalidRequest(`${source} is not a folder, a tar archive or a hub id (organization/name)`, 'source');
 }
 
-/** Names of folders of models that the console offers. */
+/** Names of model folders that the console offers. */
 const FOLDER_NAME = /^[A-Za-z0-9][A-Za-z0-9._-]{0,95}$/;
 const FOLDERS_MAX = 1_000;
 
-/** List the folders of models that operators may install in the console. */
+/** List the model folders that operators may install from the console. */
 export async function listFolders({ folder }: Config['localModels']): Promise<string[]> {
   if (folder === null) return [];
   const names = await readdir(folder).catch(() => []);
@@ -49,8 +49,8 @@ export async function listFolders({ folder }: Config['localModels']): Promise<st
 }
 
 /**
- * Open a source for a request: an id at the hub of the settings, or a folder in `local_models.folder`. Unlike a
- * command, a request names no other path of this host.
+ * Open a source for a request: an id on the configured hub, or a folder in `local_models.folder`. Unlike commands,
+ * requests can't name other paths on this host.
  *
  * @throws AppError `invalid_request` (400), and errors of each source
  */
@@ -71,7 +71,7 @@ export async function openAllowedSource(
 }
 
 /**
- * Choose the name of a model: the requested one, else the last part of its source.
+ * Choose a model's name: the requested one, else the last part of its source.
  *
  * @throws AppError `invalid_request` (400)
  */

@@ -1,14 +1,14 @@
 import type { EncodedText } from './encode-texts.ts';
 
-/** Request with uncomputed texts. */
+/** Request with texts that are still to be computed. */
 interface QueuedRequest {
   readonly id: number;
   readonly isBackground: boolean;
-  /** Waiting texts, the shortest first, so that the longest is taken from the end. */
+  /** Waiting texts, shortest first, so that the longest is taken from the end. */
   readonly waiting: QueuedText[];
 }
 
-/** Text of a request that waits for a batch. */
+/** Text that waits for a batch. */
 export interface QueuedText {
   readonly requestId: number;
   /** Position in the request. */
@@ -16,20 +16,20 @@ export interface QueuedText {
   readonly text: EncodedText;
 }
 
-/** Maximum length of a text in a batch, as a multiple of the length of its first text. */
+/** Maximum ratio between the length of the first text of a batch and of its other texts. */
 const LENGTH_RATIO_MAX = 1.5;
-/** Bound of a batch's products of length and tokens, which determine the memory of attention. */
+/** Maximum product of a batch's length and tokens, which determines the memory for attention. */
 const ATTENTION_MAX = 512 * 2048;
 
 /**
- * Queue of texts, from which batches of similar length are taken: the longest text of a request first, filled up with
- * texts of other requests. Requests take turns. Background requests are taken only while no other request waits.
+ * Queue of texts that yields batches of similar length: the longest text of a request first, filled up with texts of
+ * other requests. Requests take turns. Background requests are served only while no other request waits.
  */
 export class BatchQueue {
   readonly #tokensMax: number;
   readonly #requests = new Map<number, QueuedRequest>();
 
-  /** @param tokensMax bound of the tokens of a batch, including padding; a longer text gets a batch of its own */
+  /** @param tokensMax maximum tokens of a batch, including padding; a longer text gets its own batch */
   constructor(tokensMax: number) {
     this.#tokensMax = tokensMax;
   }
@@ -50,7 +50,7 @@ export class BatchQueue {
     this.#requests.delete(id);
   }
 
-  /** Take the next batch, which is empty only if the queue is. */
+  /** Take the next batch. It is empty only if the queue is. */
   take(): readonly QueuedText[] {
     const all = [...this.#requests.values()];
     const urgent = all.filter(({ isBackground }) => !isBackground);
@@ -77,7 +77,7 @@ export class BatchQueue {
     return batch;
   }
 
-  /** Let the other requests come first next time. */
+  /** Move a request behind all others. */
   #moveToEnd(id: number | undefined): void {
     const request = id === undefined ? undefined : this.#requests.get(id);
     if (request === undefined) return;

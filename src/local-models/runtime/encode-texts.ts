@@ -1,32 +1,35 @@
 import { readTokenizerFile, segmentsOf } from '../../models/tokenizer-file.ts';
 import type { HuggingFaceTokenizer } from '../../models/tokenizers-library.ts';
 
-/** Tokens of one text, or of a query and a text. */
+/** Tokens of a text, or of a query-text pair. */
 export interface EncodedText {
   readonly ids: readonly number[];
-  /** Position from which tokens are of the second type, that of the text in a pair. */
+  /** Position from which tokens have the second type, that of the text in a pair. */
   readonly secondFrom: number;
 }
 
-/** Parts of a long text. The rest is left out. */
+/** Maximum parts of a long text. The rest is ignored. */
 const PARTS_MAX = 64;
-/** Texts with more characters are tokenised in segments, since some tokenizers take quadratic time. */
+/**
+ * Maximum characters to tokenise at once. Longer texts are tokenised in segments, since some tokenizers take quadratic
+ * time.
+ */
 const WHOLE_CHARS_MAX = 8192;
 
-/** Tokens that a tokenizer adds before, between and after texts. */
+/** Special tokens before, between and after texts. */
 interface Template {
   readonly before: readonly number[];
   readonly after: readonly number[];
 }
 
-/** Encodes texts as tokens of a model, with its special tokens, cut to its length. */
+/** Encodes texts as a model's tokens, with special tokens, truncated to its length. */
 export class TextEncoder {
   readonly #tokenizer: HuggingFaceTokenizer;
   readonly #maxTokens: number;
   readonly #padId: number;
   readonly #single: Template;
   readonly #pair: Template & { readonly between: readonly number[] };
-  /** Special tokens of the first type between the texts of a pair. */
+  /** Special tokens between the texts of a pair that have the first type. */
   readonly #firstBetween: number;
 
   private constructor(tokenizer: HuggingFaceTokenizer, maxTokens: number, padId: number) {
@@ -59,13 +62,13 @@ export class TextEncoder {
     return { ids: ids.length === 0 ? [this.#padId] : ids, secondFrom: Number.POSITIVE_INFINITY };
   }
 
-  /** Encode a text in parts that the model takes, each with the special tokens around it. Most texts are one part. */
+  /** Encode a text in parts that fit into the model, each with special tokens around it. Most texts have one part. */
   encodeParts(text: string): EncodedText[] {
     const { before, after } = this.#single;
     const room = Math.max(1, this.#maxTokens - before.length - after.length);
     const tokens = this.#tokensOf(text, PARTS_MAX * room).slice(0, PARTS_MAX * room);
     const parts = Math.max(1, Math.ceil(tokens.length / room));
-    // Parts of equal length, so that none is a short rest.
+    // Make parts of equal length, so that there is no short remainder.
     const length = Math.ceil(tokens.length / parts);
     return Array.from({ length: parts }, (_, nth) => {
       const ids = [...before, ...tokens.slice(nth * length, (nth + 1) * length), ...after];
@@ -73,7 +76,10 @@ export class TextEncoder {
     });
   }
 
-  /** Encode a query once for all texts to compare it with. Cut the text first, and the query to half the length. */
+  /**
+   * Encode a query once for all texts to compare it with. Truncate the query to half the length, and the text to the
+   * rest.
+   */
   encodePairs(query: string): (text: string) => EncodedText {
     const { before, between, after } = this.#pair;
     const room = Math.max(2, this.#maxTokens - before.length - between.length - after.length);
@@ -85,9 +91,7 @@ export class TextEncoder {
     });
   }
 
-  /**
-   * Return the tokens of a text without special ones. A lone surrogate becomes the replacement character, as in UTF-8.
-   */
+  /** Return the tokens of a text without special tokens. Replace lone surrogates by U+FFFD, as UTF-8 encoding does. */
   #tokensOf(text: string, needed = this.#maxTokens): number[] {
     const whole = text.toWellFormed();
     const encode = (part: string) => this.#tokenizer.encode(part, { add_special_tokens: false }).ids;
@@ -101,7 +105,7 @@ export class TextEncoder {
   }
 }
 
-/** @returns the position of `part` in `ids`, or the end if it does not occur */
+/** @returns the position of `part` in `ids`, or the end if it doesn't occur */
 function find(ids: readonly number[], part: readonly number[], from: number): number {
   for (let at = from; at + part.length <= ids.length; at++) {
     if (part.every((id, nth) => ids[at + nth] === id)) return at;

@@ -6,8 +6,7 @@ import { AppError } from '../../platform/errors.ts';
 const FILES: Partial<Record<NodeJS.Platform, string>> = { linux: 'libonnxruntime.so', darwin: 'libonnxruntime.dylib' };
 
 /**
- * Find the ONNX Runtime library for this platform: the one that the operator configured, else the one that npm
- * installed.
+ * Find the ONNX Runtime library for this platform: the configured one, else the one installed by npm.
  *
  * @throws AppError `model_runtime_missing` (503)
  */
@@ -24,7 +23,7 @@ export function findLibrary(configured: string | null): string {
       const library = path.join(folder, file);
       if (existsSync(library)) return library;
     } catch {
-      // Reported below, like a package without the file.
+      // Report this below, like a package without the file.
     }
   }
   throw missing(

@@ -10,12 +10,12 @@ import { normalize, poolVectors, scoreLogits } from './pool-vectors.ts';
 import type { ModelArgument, ModelReply, ModelRequest } from './protocol.ts';
 import { Session, type TokenBatch } from './session.ts';
 
-/** Results of a request, as far as they are computed. */
+/** Results of a request so far. */
 interface Results {
   readonly values: Float32Array;
-  /** Number of texts, or parts of texts, that are not computed. */
+  /** Number of texts, or parts of texts, still to be computed. */
   missing: number;
-  /** Positions of texts in several parts, whose vectors are sums until all parts are computed. */
+  /** Positions of multi-part texts, whose vectors are partial sums until all parts are computed. */
   readonly sums: ReadonlySet<number>;
 }
 
@@ -24,7 +24,7 @@ type RunRequest = Extract<ModelRequest, { type: 'run' }>;
 async function main(): Promise<void> {
   const argument = JSON.parse(process.argv[2] ?? '') as ModelArgument;
   process.on('disconnect', () => process.exit(0));
-  // Ignore signals to the whole group, since the parent may still need results while it ends.
+  // Ignore signals to the process group, since the parent may still need results while it shuts down.
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => {});
   try {
     const model = await Model.load(argument);
@@ -139,7 +139,7 @@ class Model {
   }
 }
 
-/** @throws Error if the file does not have this SHA-256 */
+/** @throws Error if the file doesn't have this SHA-256 */
 async function checkFile(file: string, sha256: string): Promise<void> {
   const hash = createHash('sha256');
   for await (const part of createReadStream(file)) hash.update(part as Buffer);
@@ -162,7 +162,7 @@ function toTokens(batch: readonly QueuedText[], padId: number): TokenBatch {
   return { rows, length, ids, mask, types };
 }
 
-/** Make an array outside the JavaScript heap, which does not move while the runtime reads it. */
+/** Create an array outside the JavaScript heap, which doesn't move while the runtime reads it. */
 function numbers(count: number): BigInt64Array<ArrayBuffer> {
   return new BigInt64Array(new ArrayBuffer(Math.max(64, count * 8)), 0, count);
 }

@@ -2,7 +2,7 @@ import { type ChildProcess, fork } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import type { ModelArgument, ModelReply, ModelRequest } from './protocol.ts';
 
-/** Fault of a model process. `isFinal`: the model itself is unusable, so that another start would also fail. */
+/** Fault of a model process. `isFinal` means that the model itself is unusable, so another start would also fail. */
 export class ModelFault extends Error {
   override readonly name = 'ModelFault';
   readonly isFinal: boolean;
@@ -24,14 +24,14 @@ interface PendingTask {
   readonly reject: (error: unknown) => void;
 }
 
-/** Time without a computed batch after which a process with tasks counts as hung. */
+/** Time without a finished batch after which a process with tasks counts as hung. */
 const SILENCE_MS = 300_000;
 const STDERR_CHARS_MAX = 2000;
 const HEAP_MIB = 1024;
 
 /**
- * Process that holds one loaded model. Its environment is empty, and it ends with this process. Once it has ended, all
- * its tasks are rejected.
+ * Process that holds one loaded model. Its environment is empty, and it exits with this process. When it exits, all its
+ * tasks are rejected.
  */
 export class ModelProcess {
   readonly #child: ChildProcess;
@@ -74,9 +74,8 @@ export class ModelProcess {
   }
 
   /**
-   * Start a process and load the model. It is killed if it has tasks and reports no batch for `silenceMs`.
-   *
-   * @throws ModelFault if it cannot be loaded, or takes longer than `withinMs`
+   * Start a process and load the model. The process is killed if it has tasks and finishes no batch for `silenceMs`.
+   * @throws ModelFault if the model can't be loaded, or not within `withinMs`
    */
   static async start(argument: ModelArgument, withinMs: number, silenceMs = SILENCE_MS): Promise<ModelProcess> {
     const started = new ModelProcess(argument, silenceMs);
@@ -115,17 +114,17 @@ export class ModelProcess {
     return this.#isAlive ? (this.#child.pid ?? null) : null;
   }
 
-  /** Length of its vectors; 1 for a reranker. */
+  /** Vector length; 1 for a reranker. */
   get dimension(): number {
     return this.#dimension;
   }
 
-  /** Resident memory after the last task. */
+  /** Resident memory of the process after the last task. */
   get residentBytes(): number {
     return this.#isAlive ? this.#residentBytes : 0;
   }
 
-  /** Promise that resolves once the process has ended. */
+  /** Promise that resolves once the process has exited. */
   get ended(): Promise<void> {
     return this.#ended;
   }
@@ -133,7 +132,7 @@ export class ModelProcess {
   /**
    * Compute vectors or scores, [texts x dimension].
    *
-   * @throws ModelFault if the process ends, or the model cannot compute them; the signal's reason once it is aborted
+   * @throws ModelFault if the process exits or the model can't compute them; the signal's reason once it is aborted
    */
   async run(task: ModelTask, signal: AbortSignal): Promise<Float32Array> {
     signal.throwIfAborted();
@@ -157,7 +156,7 @@ export class ModelProcess {
     }
   }
 
-  /** Begin to wait for the next message, or end the wait if nothing is expected. */
+  /** Wait for the next message with a deadline, or stop waiting if none is expected. */
   #watch(): void {
     if (this.#silence) clearTimeout(this.#silence);
     this.#silence = null;
@@ -175,7 +174,7 @@ export class ModelProcess {
   }
 
   #send(request: ModelRequest): void {
-    // `exit` reports a process that ended meanwhile.
+    // `exit` reports a process that has exited meanwhile.
     if (this.#child.connected) this.#child.send(request, () => {});
   }
 

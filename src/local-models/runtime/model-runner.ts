@@ -10,28 +10,28 @@ export interface RunnerOptions {
   readonly argument: ModelArgument;
   /** Time without a task after which the process ends; 0 keeps it running. */
   readonly idleMs: number;
-  /** Time without a computed batch after which a process with tasks counts as hung and is killed; default: 5 min. */
+  /** Time without a finished batch after which a process with tasks counts as hung and is killed; default: 5 min. */
   readonly silenceMs?: number | undefined;
-  /** Called with the reason once the model cannot be loaded, so that another start would fail, too. */
+  /** Called with the reason if the model can't be loaded, so that another start would fail, too. */
   readonly onUnusable?: (fault: string) => void;
   readonly logger: Logger;
 }
 
-/** State of the process of a model, for metrics and tests. */
+/** State of a model's process, for metrics and tests. */
 export interface RunnerState {
   readonly name: string;
   readonly pid: number | null;
   readonly residentBytes: number;
   readonly textsQueued: number;
-  /** Starts so far. All except the first follow an idle time or a crash. */
+  /** Number of starts. All except the first follow an idle time or a crash. */
   readonly starts: number;
   readonly deaths: number;
 }
 
-/** Maximum number of queued texts for a model, since each takes memory here and in the process. */
+/** Maximum number of queued texts per model. Each takes memory here and in the process. */
 const QUEUED_TEXTS_MAX = 20_000;
 const START_MS_MAX = 300_000;
-/** Pause before restarting a model that cannot be loaded. A killed process restarts at once. */
+/** Pause before restarting a model that couldn't be loaded. A killed process restarts immediately. */
 const FAILED_START_PAUSE_MS = 5_000;
 const RETRY_AFTER_SECONDS = 2;
 
@@ -61,7 +61,7 @@ export class ModelRunner {
   /**
    * Compute unit vectors or scores, [texts x dimension].
    *
-   * @throws AppError `provider_unavailable` (503, with Retry-After): the process ended, cannot start, or is overloaded;
+   * @throws AppError `provider_unavailable` (503, with Retry-After): the process exited, can't start, or is overloaded;
    *   the signal's reason once it is aborted
    */
   async run(task: ModelTask, signal: AbortSignal): Promise<Float32Array> {
@@ -81,7 +81,7 @@ export class ModelRunner {
     }
   }
 
-  /** Load the model and return the length of its vectors, 1 for a reranker. @throws AppError as `run` does */
+  /** Load the model and return its vector length, 1 for a reranker. @throws AppError of `run` */
   async dimension(signal: AbortSignal): Promise<number> {
     this.#begin(0);
     try {

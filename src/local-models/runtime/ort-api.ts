@@ -2,10 +2,10 @@ import koffi from 'koffi';
 
 /**
  * The C API of ONNX Runtime (https://onnxruntime.ai/docs/api/c/): one structure of function pointers, whose order never
- * changes. It is called directly, since the npm package of the runtime holds the libraries of all platforms.
+ * changes. We call it directly, because the runtime's npm package contains the libraries of all platforms.
  */
 
-/** Requested version of the structure. Newer libraries also offer older structures. */
+/** Requested version of the structure. Newer libraries also provide older structures. */
 const API_VERSION = 16;
 const SLOTS = 131;
 const STACK_BYTES = 8 * 1024 * 1024;
@@ -13,7 +13,7 @@ const STACK_BYTES = 8 * 1024 * 1024;
 const POINTER = 'void *';
 const result = () => koffi.out(koffi.pointer(POINTER));
 
-/** Position in the structure and argument types of each used function. */
+/** Position in the structure and argument types of each function used. */
 const FUNCTIONS = {
   getErrorMessage: [2, 'str', [POINTER]],
   createEnv: [3, POINTER, ['int', 'str', result()]],
@@ -61,12 +61,12 @@ export class OrtError extends Error {
 /** Functions of an ONNX Runtime library. */
 export class OrtApi {
   readonly #functions: Readonly<Record<Name, KoffiFunction>>;
-  /** Reference that keeps koffi from unloading the library while it runs. */
+  /** Reference that keeps koffi from unloading the library while in use. */
   readonly #library: ReturnType<typeof koffi.load>;
 
   /** @param library path of the shared library */
   constructor(library: string) {
-    // Calls run on koffi's own stacks, whose default size is too small for the kernels of the runtime.
+    // Calls run on koffi's own stacks, whose default size is too small for the runtime's kernels.
     koffi.config({ sync_stack_size: STACK_BYTES, async_stack_size: STACK_BYTES, resident_async_pools: 1 });
     this.#library = koffi.load(library);
     const base = koffi.decode(this.#library.func('OrtGetApiBase', POINTER, [])(), 'void *[2]') as Handle[];
@@ -103,7 +103,7 @@ export class OrtApi {
     this.#functions[name](handle);
   }
 
-  /** Run a session on a separate thread, so that this one stays free. @throws OrtError */
+  /** Run a session on a separate thread, to keep this one free. @throws OrtError */
   async run(...parameters: unknown[]): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<Handle | null>();
     this.#functions.run.async(...parameters, (error: unknown, status: Handle | null) =>

@@ -2,10 +2,9 @@ import type { Pooling } from './protocol.ts';
 import type { Tensor } from './session.ts';
 
 /**
- * Make one unit vector of each text.
- *
- * @param output [rows x length x dimension] of all tokens, or [rows x dimension] if the model itself pools
- * @param lengths tokens of each row without the padding at the end
+ * Compute one unit vector per text.
+ * @param output [rows x length x dimension] for all tokens, or [rows x dimension] if the model does the pooling
+ * @param lengths tokens per row, without trailing padding
  * @returns Float32Array [rows x dimension]
  */
 export function poolVectors({ data, shape }: Tensor, lengths: readonly number[], pooling: Pooling): Float32Array {
@@ -28,13 +27,13 @@ export function poolVectors({ data, shape }: Tensor, lengths: readonly number[],
   return vectors;
 }
 
-/** Return the range of tokens whose vectors to add. Their mean and their sum have the same direction. */
+/** Return the range of tokens whose vectors to add. Their sum has the direction of their mean. */
 function range(pooling: Pooling, length: number): readonly [number, number] {
   if (pooling === 'cls') return [0, Math.min(1, length)];
   return pooling === 'last' ? [Math.max(0, length - 1), length] : [0, length];
 }
 
-/** Give a vector unit length, unless it is zero. */
+/** Scale a vector to unit length, unless it is zero. */
 export function normalize(vector: Float32Array): void {
   let squares = 0;
   for (const value of vector) squares += value * value;
@@ -43,7 +42,7 @@ export function normalize(vector: Float32Array): void {
 }
 
 /**
- * Make one score of each row of logits: for two classes the share of the second, else a sigmoid.
+ * Compute one score per row of logits: for two classes, the softmax of the second, else a sigmoid.
  *
  * @param output [rows x 1] or [rows x 2]
  */

@@ -1,6 +1,6 @@
 import { copyBytes, type Handle, OrtApi, OrtError, readString } from './ort-api.ts';
 
-/** Types of elements, by their number in ONNX. */
+/** Element types, by their ONNX numbers. */
 const FLOAT = 1;
 const INT64 = 7;
 const FLOAT16 = 10;
@@ -24,7 +24,7 @@ export interface Tensor {
   readonly shape: readonly number[];
 }
 
-/** Tokens of texts that run together, padded to the longest of them. */
+/** Tokens of a batch of texts, padded to the longest. */
 export interface TokenBatch {
   readonly rows: number;
   readonly length: number;
@@ -45,9 +45,9 @@ export class Session {
   readonly #inUse = new Set<readonly unknown[]>();
 
   /**
-   * @param options.threads bound of the threads that compute
-   * @param options.output names of the output to read, the preferred first; else the first output is read
-   * @throws OrtError if the library or the model cannot be loaded
+   * @param options.threads maximum number of computing threads
+   * @param options.output names of the output to read, in order of preference; default: the first output
+   * @throws OrtError if the library or the model can't be loaded
    */
   constructor(options: { library: string; model: string; threads: number; output: readonly string[] }) {
     const api = new OrtApi(options.library);
@@ -56,7 +56,7 @@ export class Session {
     api.call('setLogSeverity', settings, LOG_ERRORS);
     api.call('setOptimizationLevel', settings, ALL_OPTIMIZATIONS);
     api.call('setIntraOpThreads', settings, options.threads);
-    // Batches have many shapes. Memory plans for each of them would cost more than they save.
+    // Batches have many shapes, and a memory plan for each would cost more than it saves.
     api.call('disableMemPattern', settings);
     this.#api = api;
     this.#session = api.make('createSession', environment, options.model, settings);
@@ -77,13 +77,13 @@ export class Session {
     return this.outputs[this.#output] as TensorInfo;
   }
 
-  /** @throws OrtError if the model cannot compute the batch */
+  /** @throws OrtError if the model can't compute the batch */
   async run(batch: TokenBatch): Promise<Tensor> {
     const values: Handle[] = [];
     const received = [null] as [Handle | null];
     const buffers = this.inputs.map((input) => inputOf(input, batch));
     const names = this.inputs.map(({ name }) => name);
-    // The runtime reads the buffers while it computes, and nothing else protects them from the garbage collector.
+    // The runtime reads the buffers while computing, and nothing else protects them from garbage collection.
     this.#inUse.add(buffers);
     try {
       for (const [at, { data, shape }] of buffers.entries()) {
@@ -114,7 +114,7 @@ export class Session {
       const name = readString(address);
       api.call('allocatorFree', allocator, address);
       const info = api.make(`sessionGet${kind}TypeInfo`, this.#session, at);
-      // It belongs to the type and is released with it.
+      // The tensor info belongs to the type and is released with it.
       const tensor = api.make('castToTensorInfo', info);
       const found = { name, ...this.#shapeOf(tensor) };
       api.release('releaseTypeInfo', info);
@@ -140,7 +140,7 @@ export class Session {
   }
 }
 
-/** Fill an input of a model by its name. An input for cached earlier tokens is empty. */
+/** Create the input with this name. An input for cached earlier tokens is empty. */
 function inputOf(
   { name, type, shape }: TensorInfo,
   batch: TokenBatch,
@@ -166,7 +166,7 @@ function readHalves(halves: Uint16Array): Float32Array {
   return Float32Array.from(halves, halfToFloat);
 }
 
-/** Convert a number of IEEE 754 binary16, given by its bits. */
+/** Convert the bits of an IEEE 754 binary16 number. */
 export function halfToFloat(bits: number): number {
   const sign = bits & 0x8000 ? -1 : 1;
   const exponent = (bits >> 10) & 0x1f;

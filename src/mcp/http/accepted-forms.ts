@@ -1,21 +1,20 @@
 import { AppError } from '../../platform/errors.ts';
 
-/** Forms of an answer that a client reads. */
+/** Response formats that a client accepts. */
 export interface AcceptedForms {
   readonly json: boolean;
   readonly stream: boolean;
 }
 
-/** Value of `Accept` with both forms, which the protocol's library requires. */
+/** `Accept` value with both formats, which the protocol's library requires. */
 export const BOTH_FORMS = 'application/json, text/event-stream';
 
 const JSON_RANGES = new Set(['application/json', 'application/*', '*/*']);
 const STREAM_RANGES = new Set(['text/event-stream', 'text/*', '*/*']);
 
 /**
- * Read the header `Accept` (RFC 9110, section 12.5.1). Without it, a client reads both forms.
- *
- * @throws AppError `not_acceptable` (406) for a client that reads neither
+ * Read the `Accept` header (RFC 9110, section 12.5.1). Without it, a client accepts both formats.
+ * @throws AppError `not_acceptable` (406) for a client that accepts neither
  */
 export function readAccept(header: string | undefined): AcceptedForms {
   if (header === undefined || header.trim() === '') return { json: true, stream: true };

@@ -8,18 +8,18 @@ import type { CallerCheck } from '../caller-check.ts';
 
 /** Client of the HTTP server. */
 export interface Principal {
-  /** Owner of sessions and results: the SHA-256 of its bearer token, or of the client and its person. */
+  /** Owner of sessions and results: the SHA-256 of the bearer token, or of the client and its user. */
   readonly id: string;
-  /** Organization whose share of the server it uses. Clients that share one token share everything. */
+  /** Organization whose share of the server it uses. Clients with a shared token share everything. */
   readonly orgId: string;
-  /** Credential that is sent to the API. */
+  /** Credential to send to the API. */
   readonly credential: Secret;
-  /** Rights that a person gave to the client; null where the API alone decides. */
+  /** Rights granted to the client by a person; null if only the API decides. */
   readonly scopes: readonly string[] | null;
 }
 
 /**
- * @param address of the client, to which unknown bearers are counted
+ * @param address address of the client, for counting unknown bearers
  * @throws AppError `bearer_missing`, `bearer_invalid` (401), `too_many_failed_logins` (429), `api_unreachable`,
  *   `server_busy` (503)
  */
@@ -32,18 +32,17 @@ export type Authenticate = (
 /** Right that every client needs. */
 const BASIC_SCOPE = 'search';
 const BEARER_CHARS_MAX = 8192;
-/** Owner of everything where all clients have one token. */
+/** Owner of everything if all clients share one token. */
 const EVERYBODY = 'everybody';
 
-/** Limits on the checks of unknown bearers, by address. The API answers wrong ones late. */
+/** Limits on the checks of unknown bearers, by address. The API delays its answers to wrong ones. */
 const CHECKS = { runningMax: 8, runningOfOneMax: 2, waitingOfOneMax: 20 };
-/** Wrong bearers of one address that are answered at once; further ones are answered a second late. */
+/** Number of wrong bearers per address that are refused immediately. Further refusals are delayed by a second. */
 const REFUSALS = { burst: 60, perSecond: 1 };
 
 /**
- * Create the check of clients for the mode of the server.
- *
- * @param resource returns the address of this tool server, for which access tokens must be made
+ * Create the authentication of clients for the server's mode.
+ * @param resource returns this tool server's address, which must be the audience of access tokens
  */
 export function openAuthentication(auth: ToolServerAuth, callers: CallerCheck, resource: () => string): Authenticate {
   const checks = new FairGate(CHECKS);
@@ -81,12 +80,12 @@ export function openAuthentication(auth: ToolServerAuth, callers: CallerCheck, r
             throw error;
           }
         };
-        // A client that was accepted before never waits behind unknown ones.
+        // A previously accepted client never waits behind unknown ones.
         const caller = await (callers.isKnown(credential) ? check() : checks.run(address, check, signal));
         const { orgId, grant, scopes } = caller;
         const audience = auth.mode === 'oauth' ? resource() : null;
         if ((grant?.toolServer ?? null) !== audience) throw bearerInvalid(wrongAudience(audience));
-        // The client may get another token, and further rights, in the middle of a session.
+        // The client may get another token, with more rights, during a session.
         const owner = grant === null ? bearer : `${orgId} ${grant.givenBy} ${grant.clientId}`;
         return { id: digest(owner).toString('hex'), orgId, credential, scopes: grant === null ? null : scopes };
       };
@@ -96,7 +95,7 @@ export function openAuthentication(auth: ToolServerAuth, callers: CallerCheck, r
 /**
  * Return the value of `WWW-Authenticate` for a refusal (RFC 6750, RFC 9728).
  *
- * @param metadataUrl address of the metadata of this tool server; null where people do not sign in
+ * @param metadataUrl URL of this tool server's metadata; null if people don't sign in
  */
 export function challengeOf(error: AppError, metadataUrl: string | null): string {
   const fault = CHALLENGES[error.code];
@@ -122,7 +121,7 @@ function plain(text: string): string {
 /**
  * Require the right that a tool needs.
  *
- * @throws AppError `insufficient_scope` (403), by which a client asks its person for more rights
+ * @throws AppError `insufficient_scope` (403), which makes a client ask its user for more rights
  */
 export function requireScope({ scopes }: Principal, scope: string): void {
   if (scopes === null || scopes.includes(scope)) return;

@@ -4,18 +4,18 @@ import { localhostAllowedHostnames, validateHostHeader, validateOriginHeader } f
 import { forbidden } from '../../platform/errors.ts';
 import { isLoopbackHost } from '../../platform/networks.ts';
 
-/** Pattern of a host name or an address with an optional port, without any other part of a URL. */
+/** Pattern of a host name or address with an optional port, without other parts of a URL. */
 const HOST = /^(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::\d{1,5})?$/i;
 
-/** Check of `Host` and `Origin` against web pages that reach this server by DNS rebinding. */
+/** Check of `Host` and `Origin`, which blocks web pages that reach this server through DNS rebinding. */
 export interface AddressCheck {
   /** @throws AppError `host_not_allowed`, `origin_not_allowed` (403) */
   require(req: IncomingMessage): void;
 }
 
 /**
- * Allow the names under which this server is reached: those of loopback if it listens there, else those of this
- * machine, and those in the settings. Requests without `Origin` do not come from a web page.
+ * Allow the names of this server: loopback names if it listens there, else this machine's names, plus those in the
+ * settings. Requests without `Origin` don't come from a web page.
  */
 export function checkAddresses(settings: {
   readonly host: string;

@@ -6,27 +6,27 @@ import { type AcceptedForms, BOTH_FORMS } from './accepted-forms.ts';
 import type { Principal } from './authenticate.ts';
 import type { HttpSession, HttpSessions } from './http-sessions.ts';
 
-/** Revision of clients that do not name theirs. */
+/** Protocol revision of clients that don't name theirs. */
 const OLDER_REVISION = '2025-03-26';
 
-/** Client of a message, and the forms of an answer that it reads. */
+/** Client of a message, and the response formats that it accepts. */
 export interface HttpClient {
   readonly principal: Principal;
   readonly forms: AcceptedForms;
 }
 
-/** Handler of messages, in the revision of the protocol that the client uses. */
+/** Handler of messages, for each protocol revision. */
 export interface MessageHandler {
-  /** @param onDone called when the answer is complete, or the client has disconnected */
+  /** @param whenDone registers a callback for when the response is complete or the client has disconnected */
   handle(request: Request, json: unknown, client: HttpClient, whenDone: (done: () => void) => void): Promise<Response>;
-  /** Abort the calls in progress of the newest revision. `HttpSessions` ends the sessions of the older one. */
+  /** Abort running calls of the newest revision. `HttpSessions` ends the sessions of the older one. */
   close(): Promise<void>;
 }
 
 export function openMessageHandler(context: {
   readonly tools: ToolServer;
   readonly sessions: HttpSessions;
-  /** @param canAsk false for a client that no question would reach */
+  /** @param canAsk false for a client that can't receive questions */
   readonly sessionOf: (principal: () => Principal, resultsOf: string, canAsk: boolean) => Session;
   readonly logger: Logger;
   readonly bytesMax: number;
@@ -35,7 +35,7 @@ export function openMessageHandler(context: {
   const modernHandler = (responseMode: 'auto' | 'json') =>
     createMcpHandler(
       ({ authInfo }) => {
-        // This revision has no sessions. Results belong to the client by its token.
+        // This revision has no sessions. The token identifies the owner of results.
         const principal = authInfo?.extra?.['principal'] as Principal;
         return tools.serverFor(sessionOf(() => principal, `client:${principal.id}`, true));
       },
@@ -47,7 +47,7 @@ export function openMessageHandler(context: {
       },
     );
   const modern = modernHandler('auto');
-  /** Handler for clients that read no streams. */
+  /** Handler for clients that don't accept streams. */
   const modernJson = modernHandler('json');
 
   async function handleSession(
@@ -59,10 +59,10 @@ export function openMessageHandler(context: {
     const { principal, forms } = client;
     const id = request.headers.get('mcp-session-id');
     const parsed = json === undefined ? {} : { parsedBody: json };
-    // A client that starts anew may still send the id of a session that has ended.
+    // A restarting client may still send the id of an ended session.
     if (id !== null && !isInitializeRequest(json)) {
       const session = sessions.find(id, principal) ?? (await resume(id, request, client));
-      // Answer the same for a session of another client, so that its id reveals nothing.
+      // Send the same response for another client's session, so that its id reveals nothing.
       if (session === null) return refuse(404, -32001, 'the session is unknown or has ended; start a new one');
       whenDone(sessions.use(id));
       return session.transport.handleRequest(request, parsed);
@@ -81,8 +81,8 @@ export function openMessageHandler(context: {
     tools.serverFor(sessionOf(() => session.principal, `session:${session.id}`, session.readsStreams));
 
   /**
-   * Open a session again that began in another process, or before a restart. It has no state but the revision: the
-   * server takes the place of the client and initializes it.
+   * Reopen a session that began in another process, or before a restart. Its only state is the revision, so the server
+   * initializes it in place of the client.
    */
   async function resume(id: string, request: Request, { principal, forms }: HttpClient): Promise<HttpSession | null> {
     if (request.method === 'DELETE' || !sessions.isElsewhere(id, principal)) return null;

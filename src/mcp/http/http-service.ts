@@ -20,7 +20,7 @@ import { allowOrigin, refusalOf, sendJson, sendRefusal } from './replies.ts';
 import { SignIn } from './sign-in.ts';
 import { StalledReaders } from './stalled-readers.ts';
 
-/** Modes in which each client has a credential of its own. */
+/** Modes in which each client has its own credential. */
 const OWN_CREDENTIALS: ReadonlySet<string> = new Set(['upstream-bearer', 'oauth']);
 const METHODS = new Set(['GET', 'POST', 'DELETE']);
 const SERVER_OPTIONS = {
@@ -32,15 +32,15 @@ const SERVER_OPTIONS = {
 const STALLED_MS = 30_000;
 /** Time for calls in progress to finish after a stop is requested. */
 const GRACE_MS = 10_000;
-/** Memory limit of all request bodies, as a multiple of the largest body allowed. */
+/** Memory limit of all request bodies, as a multiple of the maximum body. */
 const MESSAGES_AT_ONCE = 8;
-/** Connections per session. A client may have an open stream beside its calls. */
+/** Connections per session. A client may have an open stream in addition to its calls. */
 const CONNECTIONS_PER_SESSION = 4;
 
 export interface HttpToolService extends Service {
   /** Address of the endpoint, with its path. Known once the service has started. */
   readonly url: string;
-  /** Current numbers of held resources. */
+  /** Current resource counts. */
   readonly held: { readonly sessions: number; readonly results: number; readonly messageBytes: number };
 }
 
@@ -50,7 +50,7 @@ export function httpToolService(
   logger: Logger,
   bounds: { readonly stalledMs?: number } = {},
 ): HttpToolService {
-  // With one token for all, there are no other organizations.
+  // With one shared token, there are no other organizations.
   const shareOf = (all: number) => (OWN_CREDENTIALS.has(settings.auth.mode) ? Math.ceil(all / 2) : all);
   const tools = openToolServer(settings, logger, { callsOfOneMax: shareOf(settings.api.callsMax) });
   const callers = new CallerCheck((credential) => tools.apiOf(credential));
@@ -140,9 +140,9 @@ export function httpToolService(
   return service;
 }
 
-/** Make the sessions of clients: their rights, results and way of asking. */
+/** Create sessions of clients, with their rights, results and way of approval. */
 function sessionsOver(tools: ToolServer, { mode }: ToolServerAuth) {
-  // Where people sign in, they decide on a page of the console, and the word of a client does not count.
+  // If people sign in, they decide on a console page, and a client's claim doesn't count.
   const way = mode === 'oauth' ? 'page' : 'form';
   return (principal: () => Principal, results: string, canAsk: boolean): Session => ({
     ownerId: principal().orgId,
@@ -154,7 +154,7 @@ function sessionsOver(tools: ToolServer, { mode }: ToolServerAuth) {
   });
 }
 
-/** Answer requests that are no messages. @throws AppError for an address that is refused */
+/** Answer requests that aren't messages. @throws AppError for a refused address */
 function isAnswered(
   req: IncomingMessage,
   res: ServerResponse,
@@ -171,7 +171,7 @@ function isAnswered(
   return false;
 }
 
-/** @throws AppError for a path or a method that is refused */
+/** @throws AppError for a refused path or method */
 function requireEndpoint(req: IncomingMessage, res: ServerResponse): void {
   const [path] = (req.url ?? '/').split('?');
   if (path !== '/mcp') throw new AppError({ code: 'path_unknown', status: 404, message: 'the endpoint is /mcp' });
@@ -180,7 +180,7 @@ function requireEndpoint(req: IncomingMessage, res: ServerResponse): void {
   throw new AppError({ code: 'method_unknown', status: 405, message: 'the endpoint takes GET, POST and DELETE' });
 }
 
-/** Return a function that makes the signal of a client that leaves. */
+/** Return a function that creates a signal that aborts when the client disconnects. */
 function abortedBy(res: ServerResponse): () => AbortSignal {
   return () => {
     const controller = new AbortController();
@@ -190,8 +190,8 @@ function abortedBy(res: ServerResponse): () => AbortSignal {
 }
 
 /**
- * Make an object of the arguments of a tool where a client or its model wrote none (null) or the JSON text of one.
- * Other values count as none, so that the tool says in a sentence what it needs.
+ * Convert tool arguments to an object: some clients and models send null or the object as JSON text. Treat other values
+ * as missing, so that the tool explains in a sentence what it needs.
  */
 function withObjectArguments(json: unknown): unknown {
   const { method, params } = (json ?? {}) as { method?: unknown; params?: { arguments?: unknown } | null };
@@ -213,18 +213,18 @@ function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Return the name of the tool that a message calls; null for another message. */
+/** Return the name of the tool that a message calls; null for any other message. */
 function calledTool(json: unknown): string | null {
   const { method, params } = (json ?? {}) as { method?: unknown; params?: { name?: unknown } | null };
   return method === 'tools/call' && typeof params?.name === 'string' ? params.name : null;
 }
 
-/** Return true for a stream that never ends by itself, false for a call. */
+/** Return true for a stream that never ends by itself; false for a call. */
 function waitsForNews(json: unknown): boolean {
   return (json as { method?: unknown } | null)?.method === 'subscriptions/listen';
 }
 
-/** Wait until the set is empty, at most `graceMs`. */
+/** Wait until the set is empty, but at most `graceMs`. */
 async function idleWithin(responses: ReadonlySet<ServerResponse>, graceMs: number): Promise<void> {
   const deadline = AbortSignal.timeout(graceMs);
   while (responses.size > 0 && !deadline.aborted) {

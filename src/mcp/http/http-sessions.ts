@@ -10,9 +10,9 @@ export interface HttpSession {
   readonly id: string;
   readonly principalId: string;
   readonly orgId: string;
-  /** Client of the last request, whose credential may be newer than that of the first one. */
+  /** Client of the latest request. Its credential may be newer than the first request's. */
   readonly principal: Principal;
-  /** False for a client that the server cannot send requests to. */
+  /** False for a client that the server can't send requests to. */
   readonly readsStreams: boolean;
   readonly transport: WebStandardStreamableHTTPServerTransport;
   readonly server: McpServer;
@@ -38,7 +38,7 @@ export interface SessionBounds {
   readonly idleMs: number;
 }
 
-/** Bounded set of open sessions. A session ends after it has been idle for a while. */
+/** Bounded set of open sessions. Idle sessions end after a while. */
 export class HttpSessions {
   readonly #sessions = new Map<string, Held>();
   /** Sessions that clients ended. */
@@ -60,9 +60,9 @@ export class HttpSessions {
   }
 
   /**
-   * Open a session for a client. It stays only if the client's `initialize` succeeds, which `settle` checks.
-   * @param forms answers are plain JSON for a client that reads no streams
-   * @param id of a session that another process has opened; by default a new one
+   * Open a session for a client. It stays open only if the client's `initialize` succeeds, which `settle` checks.
+   * @param forms accepted formats; without streams, responses are plain JSON
+   * @param id id of a session opened by another process; default: a new id
    * @throws AppError `too_many_sessions` (503)
    */
   async open(
@@ -83,7 +83,7 @@ export class HttpSessions {
     const { id: principalId, orgId } = principal;
     const readsStreams = forms.stream;
     const session = { id, principalId, orgId, principal, readsStreams, transport, server: null as McpServer | null };
-    // Take the place before the first wait, so that the limit holds.
+    // Reserve the place before the first `await`, so that the limit holds.
     const held = Object.assign(session, { open: 0, usedAtMs: performance.now() }) as Held & typeof session;
     this.#sessions.set(id, held);
     try {
@@ -96,7 +96,7 @@ export class HttpSessions {
     }
   }
 
-  /** Find a session of this client; null for an unknown one and for one of another client. */
+  /** Find a session of this client; null for an unknown session or one of another client. */
   find(id: string, principal: Principal): HttpSession | null {
     const session = this.#sessions.get(id);
     if (session?.principalId !== principal.id) return null;
@@ -104,7 +104,7 @@ export class HttpSessions {
     return session;
   }
 
-  /** Return true for an id that another process gave to this client, of a session that the client has not ended. */
+  /** Return true for the id of this client's session in another process, unless the client has ended it. */
   isElsewhere(id: string, principal: Principal): boolean {
     return isIdOf(id, principal) && !this.#sessions.has(id) && !this.#closed.has(id);
   }
@@ -121,7 +121,7 @@ export class HttpSessions {
     };
   }
 
-  /** End a session whose `initialize` did not succeed. */
+  /** End a session if its `initialize` did not succeed. */
   async settle(session: HttpSession): Promise<void> {
     if (session.transport.sessionId === undefined) await this.end(session.id);
   }
@@ -134,7 +134,7 @@ export class HttpSessions {
     await session.transport.close();
   }
 
-  /** Close the streams that wait for notifications, since they never end by themselves. */
+  /** Close the streams that wait for notifications, which never end by themselves. */
   closeStreams(): void {
     for (const { transport } of this.#sessions.values()) transport.closeStandaloneSSEStream();
   }
@@ -145,8 +145,8 @@ export class HttpSessions {
   }
 
   /**
-   * Close a session if there is no room for another one of an organization: an idle one of its own, if it has as many
-   * as it may. If all organizations together have too many, the one with the most loses a session, if it has more than
+   * Close a session if there is no room for another session of an organization. At its own limit, the organization
+   * loses an idle session. At the total limit, the organization with the most sessions loses one, if it has more than
    * this one would have.
    */
   #makeRoom(orgId: string): void {
@@ -185,7 +185,7 @@ export class HttpSessions {
   }
 }
 
-/** Make an id that every process can tell to be one of this client. */
+/** Create an id that every process can recognise as this client's. */
 function newSessionId(principal: Principal): string {
   const uuid = randomUUID();
   return `${uuid}.${tagOf(uuid, principal)}`;
@@ -196,7 +196,7 @@ function isIdOf(id: string, principal: Principal): boolean {
   return rest.length === 0 && tag === tagOf(uuid, principal);
 }
 
-/** Compute the part of an id that depends on the client. It keeps others from taking over an id, and is no secret. */
+/** Compute the part of an id that depends on the client. It keeps others from taking over the id, but isn't secret. */
 function tagOf(uuid: string, { id }: Principal): string {
   return hash('sha256', `${uuid} ${id}`, 'hex').slice(0, TAG_CHARS);
 }

@@ -6,9 +6,8 @@ import { AppError, invalidRequest } from '../../platform/errors.ts';
 const DEPTH_MAX = 100;
 
 /**
- * Read the JSON body of a POST as its bytes arrive, within the limits for one message, for the messages of the
- * organization and for all together.
- * @returns `free` releases the memory once the request is answered
+ * Read the JSON body of a POST, within the limits per message, per organization and in total.
+ * @returns `free`, which releases the memory; call it after the response
  * @throws AppError 415, `message_too_large` (413), `server_busy` (503), `json_invalid` (400)
  */
 export async function readMessage(
@@ -27,7 +26,7 @@ export async function readMessage(
     taken = 0;
   };
   try {
-    // Node still reads a refused body to its end, so that the client gets the answer.
+    // Node still reads a refused body to its end, so that the client gets the response.
     for await (const chunk of req.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>) {
       if (taken + chunk.length > bytesMax) throw tooLarge(bytesMax);
       if (memory.take(orgId, chunk.length) !== null) throw busy();
@@ -53,7 +52,7 @@ function parseJson(bytes: Buffer): unknown {
 
 const [QUOTE, BACKSLASH, OPEN_LIST, CLOSE_LIST, OPEN_OBJECT, CLOSE_OBJECT] = Buffer.from('"\\[]{}');
 
-/** Compute the deepest nesting of JSON from its bytes, before it is parsed. */
+/** Compute the nesting depth of JSON from its bytes, before parsing. */
 function depthOf(bytes: Buffer): number {
   let depth = 0;
   let deepest = 0;

@@ -7,8 +7,8 @@ const METHODS = 'GET, POST, DELETE, OPTIONS';
 const READABLE_HEADERS = 'Mcp-Session-Id, MCP-Protocol-Version, WWW-Authenticate';
 
 /**
- * Let a web page of an allowed origin read the answer (CORS).
- * @returns true if the request was only the browser's preflight, which is answered
+ * Let a web page of an allowed origin read the response (CORS).
+ * @returns true if the request was only a preflight, which this function answered
  */
 export function allowOrigin(req: IncomingMessage, res: ServerResponse): boolean {
   const { origin } = req.headers;
@@ -34,11 +34,11 @@ export function sendJson(res: ServerResponse, status: number, body: unknown): vo
 
 export interface RefusalContext {
   readonly logger: Logger;
-  /** Address of the metadata of this tool server; null where people do not sign in. */
+  /** URL of this tool server's metadata; null if people don't sign in. */
   readonly metadataUrl: string | null;
 }
 
-/** Convert an error to the protocol's form. An error that is no AppError is logged, and its details are not sent. */
+/** Convert an error to the protocol's form. Log an error that isn't an AppError, and don't send its details. */
 export function refusalOf(error: unknown, { logger, metadataUrl }: RefusalContext): Response {
   const known = error instanceof AppError ? error : null;
   if (known === null) logger.error({ err: error }, 'request failed');
@@ -60,7 +60,7 @@ function isChallenge({ status, code }: AppError): boolean {
   return status === 401 || code === 'insufficient_scope';
 }
 
-/** Answer with an error, unless the client has disconnected or an answer has begun. */
+/** Send an error, unless the client has disconnected or a response has begun. */
 export async function sendRefusal(res: ServerResponse, error: unknown, context: RefusalContext): Promise<void> {
   if (res.headersSent || res.destroyed) {
     res.destroy();

@@ -6,29 +6,29 @@ const WELL_KNOWN = '/.well-known/oauth-protected-resource';
 const KEEP_MS = 60_000;
 const ASK_TIMEOUT_MS = 5_000;
 
-/** Sign-in of people to this tool server, for which the API is the authorization server (RFC 9728). */
+/** Sign-in of people to this tool server. The API is its authorization server (RFC 9728). */
 export class SignIn {
   readonly #url: () => string;
   readonly #findIssuer: (signal: AbortSignal) => Promise<string>;
   #issuer: { readonly url: Promise<string>; readonly askedAtMs: number } | null = null;
 
   /**
-   * @param url address of this tool server, which tokens are for
-   * @param findIssuer address of the API as an authorization server
+   * @param url returns this tool server's address, the audience of tokens
+   * @param findIssuer returns the API's address as authorization server
    */
   constructor(url: () => string, findIssuer: (signal: AbortSignal) => Promise<string>) {
     this.#url = url;
     this.#findIssuer = findIssuer;
   }
 
-  /** Address of the metadata: the well-known path is put before that of the tool server (RFC 9728, section 3.1). */
+  /** URL of the metadata: the well-known path is inserted before the tool server's path (RFC 9728, section 3.1). */
   get metadataUrl(): string {
     const { origin, pathname } = new URL(this.#url());
     return `${origin}${WELL_KNOWN}${pathname === '/' ? '' : pathname}`;
   }
 
   /**
-   * Answer a request for the metadata. Return false for another request.
+   * Answer a request for the metadata. Return false for any other request.
    *
    * @throws AppError `api_unreachable` (503), `api_refused` (404) if nobody can sign in at the API
    */
@@ -46,7 +46,7 @@ export class SignIn {
     return true;
   }
 
-  /** Ask the API at most once a minute. A failure is not kept. */
+  /** Ask the API at most once a minute. Don't cache a failure. */
   #askIssuer(): Promise<string> {
     const known = this.#issuer;
     if (known !== null && performance.now() - known.askedAtMs < KEEP_MS) return known.url;

@@ -26,7 +26,7 @@ export class StalledReaders {
   #sweep(stalledMs: number): void {
     const nowMs = performance.now();
     for (const [socket, state] of this.#sockets) {
-      // Bytes that Node still holds count as written.
+      // Node counts bytes in its own buffer as written.
       const flushed = socket.bytesWritten - socket.writableLength;
       if (socket.writableLength === 0 || flushed > state.flushed) {
         state.flushed = flushed;

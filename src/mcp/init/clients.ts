@@ -5,11 +5,11 @@ import { invalidRequest } from '../../platform/errors.ts';
 export const CLIENTS = ['claude', 'cursor', 'vscode', 'remote', 'chatgpt'] as const;
 export type ClientName = (typeof CLIENTS)[number];
 
-/** Values for a configuration. */
+/** Values for a client's configuration. */
 export interface InitRequest {
   readonly client: ClientName;
   readonly bucket: string;
-  /** Address of a tool server over HTTP; null if the client starts its own over stdio. */
+  /** Address of an HTTP tool server; null if the client starts its own over stdio. */
   readonly serverUrl: string | null;
   /** True if people sign in to the tool server, so that its clients need no token. */
   readonly signIn: boolean;
@@ -20,7 +20,7 @@ export interface InitRequest {
   readonly command: string;
 }
 
-/** Machine of the configuration. */
+/** Machine that the configuration is for. */
 export interface Host {
   readonly platform: NodeJS.Platform;
   readonly env: NodeJS.ProcessEnv;
@@ -33,12 +33,12 @@ type Entry = Readonly<Record<string, unknown>>;
 export type Section = 'mcpServers' | 'servers';
 
 export interface ClientConfiguration {
-  /** Entry of the client's file below `section`; null if the client reads no such file. */
+  /** Entry for the client's file, below `section`; null if the client has no such file. */
   readonly entry: Entry | null;
   readonly section: Section;
-  /** File that the client reads; null if there is none, or if the person has to choose it. */
+  /** File that the client reads; null if there is none, or if the user has to choose it. */
   readonly file: string | null;
-  /** JSON that the client reads. */
+  /** JSON for the client. */
   readonly document: unknown;
   readonly notes: readonly string[];
 }
@@ -50,8 +50,8 @@ const SECRET_INPUT = 'service-secret';
 const LOCAL_SERVER_URL = 'http://127.0.0.1:8787/mcp';
 
 /**
- * Describe how to tell a client about the tool server, in exactly the form that it reads.
- * @throws AppError 400 for a server address that the client cannot use
+ * Describe how to add the tool server to a client, in the exact format that the client reads.
+ * @throws AppError 400 for a server address that the client can't use
  */
 export function configureClient(request: InitRequest, host: Host): ClientConfiguration {
   switch (request.client) {
@@ -86,7 +86,7 @@ function claudeCode(request: InitRequest, serverUrl: string, host: Host): Client
       bucketNote(request),
     ]);
   }
-  // Claude Code replaces variables of its environment in this file.
+  // Claude Code expands environment variables in this file.
   const Authorization = `Bearer \${SERVICE_MCP_BEARER_TOKEN}`;
   const entry = { type: 'http', url: endpointOf(serverUrl), headers: { Authorization } };
   return inFile(request, file, entry, [
@@ -136,7 +136,7 @@ function visualStudioCode(request: InitRequest, host: Host): ClientConfiguration
   return withInput(inFile(request, file, entry, notes, 'servers'), 'token of the tool server');
 }
 
-/** Have Visual Studio Code ask for a secret, which it then keeps itself. */
+/** Make Visual Studio Code prompt for a secret, which it then stores. */
 function withInput(configuration: ClientConfiguration, description: string): ClientConfiguration {
   const inputs = [{ type: 'promptString', id: SECRET_INPUT, description, password: true }];
   const document = { ...(configuration.document as object), inputs };
@@ -157,7 +157,7 @@ function remote(request: InitRequest): ClientConfiguration {
   ]);
 }
 
-/** Describe the steps in ChatGPT's settings, and the JSON for the Responses API of the same vendor. */
+/** Describe the steps in ChatGPT's settings, and the JSON for OpenAI's Responses API. */
 function chatGpt(request: InitRequest): ClientConfiguration {
   const { serverUrl } = request;
   if (serverUrl === null || !serverUrl.startsWith('https://')) {
@@ -224,14 +224,14 @@ function homeOf({ env }: Host): string {
   return env['HOME'] || homedir();
 }
 
-/** Fill the key of the environment into an entry. */
+/** Insert the API key from the environment into an entry. */
 export function withKey(entry: Entry, apiKey: string | null): Entry {
   const { env } = entry as { readonly env?: Readonly<Record<string, string>> };
   if (env?.['SERVICE_API_KEY'] !== KEY_PLACEHOLDER || apiKey === null) return entry;
   return { ...entry, env: { ...env, SERVICE_API_KEY: apiKey } };
 }
 
-/** Return true if a value is a placeholder that a person has to fill in. */
+/** Return true if a value is a placeholder that the user has to replace. */
 export function isPlaceholder(value: unknown): boolean {
   return value === KEY_PLACEHOLDER;
 }

@@ -12,7 +12,7 @@ import { AppError } from '../../platform/errors.ts';
 import { isPlaceholder, type Section } from './clients.ts';
 
 const BYTE_ORDER_MARK = '\ufeff';
-/** Fields of an entry by transport. Fields of the other transport are removed, as they would contradict it. */
+/** Fields of an entry by transport. Those of the other transport are removed, because they would contradict it. */
 const STDIO_FIELDS = ['command', 'args', 'env'];
 const HTTP_FIELDS = ['type', 'url', 'headers'];
 
@@ -24,9 +24,9 @@ export interface ConfigEdit {
 }
 
 /**
- * Put an entry into the text of a client's configuration. Everything else stays byte for byte: other servers, comments,
- * the order of keys, and a person's additions to the entry itself.
- * @throws AppError `config_file_broken` (409) for text that is not such a configuration, which a person has to repair
+ * Insert an entry into the text of a client's configuration. Preserve everything else byte for byte: other servers,
+ * comments, key order, and the user's additions to the entry itself.
+ * @throws AppError `config_file_broken` (409) for an invalid configuration, which the user has to repair
  */
 export function editConfigText(text: string, { section: key, name, entry }: ConfigEdit): string {
   const mark = text.startsWith(BYTE_ORDER_MARK) ? BYTE_ORDER_MARK : '';
@@ -54,18 +54,18 @@ export function editConfigText(text: string, { section: key, name, entry }: Conf
       edits.push((text, place) => setProperty(text, childOf(place, field) as Node, inner, item, style));
     }
   }
-  // Every edit moves the text after it, so each starts from the result of the previous one.
+  // Every edit shifts the text after it, so parse again before each edit.
   for (const edit of edits) body = edit(body, childOf(childOf(parse(body), key) as Node, name) as Node);
   return mark + body;
 }
 
-/** List the fields that would contradict an entry: those of the other transport, and headers with a token. */
+/** List the fields that would contradict an entry: the other transport's fields, and headers with a token. */
 function staleFields(entry: ConfigEdit['entry']): string[] {
   const others = 'url' in entry ? [...STDIO_FIELDS, 'headers'] : HTTP_FIELDS;
   return others.filter((field) => !(field in entry));
 }
 
-/** Replace the value of a key, or add the key. Equal values keep their spelling. */
+/** Replace the value of a key, or add the key. Don't touch an equal value. */
 function setProperty(text: string, object: Node, key: string, value: unknown, style: Style): string {
   const present = childOf(object, key);
   if (present === null) return insertProperty(text, object, key, value, style);
@@ -74,7 +74,7 @@ function setProperty(text: string, object: Node, key: string, value: unknown, st
   return text.slice(0, present.offset) + render(value, indentAt(text, present.offset), style) + text.slice(end);
 }
 
-/** Add a key at the end of an object, on a line of its own. Comments stay beside the text that they belong to. */
+/** Add a key at the end of an object, on its own line. Keep comments next to the text that they belong to. */
 function insertProperty(text: string, object: Node, key: string, value: unknown, style: Style): string {
   const base = indentAt(text, object.offset);
   const brace = object.offset + object.length - 1;
@@ -108,13 +108,13 @@ function render(value: unknown, indent: string, { unit, eol }: Style): string {
   return JSON.stringify(value, null, unit).replaceAll('\n', eol + indent);
 }
 
-/** Return the indentation of the line of an offset. */
+/** Return the indentation of the line that contains an offset. */
 function indentAt(text: string, offset: number): string {
   const line = text.slice(text.lastIndexOf('\n', offset - 1) + 1, offset);
   return /^[ \t]*/.exec(line)?.[0] ?? '';
 }
 
-/** Return true if a key of the file keeps its value because the new value is only a placeholder. */
+/** Return true if the file's value must be kept, because the new value is only a placeholder. */
 function keeps(present: Node, key: string, value: unknown): boolean {
   return isPlaceholder(value) && childOf(present, key) !== null;
 }
@@ -132,7 +132,7 @@ function parse(body: string): Node {
   return root;
 }
 
-/** Find the value of a key; null if there is none. A duplicate key is refused. */
+/** Find the value of a key; null if there is none. Refuse duplicate keys. */
 function childOf(object: Node, key: string): Node | null {
   const found = (object.children ?? []).filter((property) => property.children?.[0]?.value === key);
   if (found.length > 1) throw broken(`it has the key "${key}" twice`);
@@ -145,7 +145,7 @@ interface Style {
   readonly eol: string;
 }
 
-/** Detect the indentation and the line ends of a file. */
+/** Detect the indentation and line endings of a file. */
 function styleOf(body: string): Style {
   return { unit: /\n([ \t]+)\S/.exec(body)?.[1] ?? '  ', eol: body.includes('\r\n') ? '\r\n' : '\n' };
 }

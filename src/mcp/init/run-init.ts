@@ -30,10 +30,10 @@ export interface CommandIo {
 }
 
 /**
- * Print the configuration of a client, or write it into the client's file. Standard output has only the JSON; notes go
- * to standard error. A key is never printed.
- * @param program that a client starts
- * @throws AppError 400; `config_file_broken` and others of `writeConfigFile`
+ * Print the configuration of a client, or write it into the client's file. Print only the JSON to standard output, and
+ * notes to standard error. Never print a key.
+ * @param program program that the client starts
+ * @throws AppError 400, and the errors of `writeConfigFile`
  */
 export async function runInit(flags: InitFlags, program: string, io: CommandIo): Promise<void> {
   const settings = loadToolServerSettings({ env: io.env });

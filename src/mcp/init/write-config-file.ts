@@ -4,8 +4,8 @@ import { AppError } from '../../platform/errors.ts';
 import { type ConfigEdit, editConfigText } from './edit-config-file.ts';
 
 /**
- * Put an entry into a client's configuration file, in one step: a reader sees the old file or the new one. Its mode and
- * owner stay. Only the owner can read a new file, as it may hold a key.
+ * Write an entry into a client's configuration file atomically, preserving its mode and owner. Only the owner can read
+ * a new file, since it may contain a key.
  * @returns true if the file changed, or would change
  * @throws AppError `config_file_broken` (409), `config_file_changed` (409), `config_file_denied` (403)
  */
@@ -14,7 +14,7 @@ export async function writeConfigFile(
   edit: ConfigEdit & { readonly dryRun: boolean },
 ): Promise<{ readonly changed: boolean; readonly isNew: boolean }> {
   try {
-    // A link stays a link.
+    // Keep a link a link.
     const target = await realpath(file).catch(() => file);
     const before = await readOrNull(target);
     const after = editConfigText(before ?? '', edit);

@@ -6,29 +6,28 @@ import type { ToolContext, ToolReply } from '../tool.ts';
 import { renderNotes } from './render-results.ts';
 import { fitItems, type ResultItem } from './result-item.ts';
 
-/** Maximum number of results of the API. */
+/** Maximum number of results that the API returns. */
 export const TOP_K_MAX = 100;
-/** Tokens of the marks, the notes and the frame of an answer. */
+/** Tokens of a result's marks, notes and frame. */
 const FRAME_TOKENS = 200;
 
-/** Arguments of every search, besides its query and filters. */
+/** Arguments of every search, in addition to query and filters. */
 export const AnswerArguments = {
   max_tokens: z.int().min(400).max(100_000).default(8_000).describe('size of the answer'),
   exclude_seen: z.boolean().optional().describe('leave out passages already shown in this session'),
   highlights: z.boolean().optional().describe('show only sentences with words of the query'),
 };
 
-/** Output of every search, as far as its schema shows it. */
+/** Output of every search, as described to clients. */
 export const SearchOutput = z.looseObject({
   results: z.array(z.looseObject({ id: z.string(), document_id: z.string(), text: z.string() })),
 });
 
 /**
- * Search, and make the answer of a tool from the results: with short ids, without passages that the client has seen if
- * it asks for that, and within its budget of tokens.
- *
- * @param search returns a number of results
- * @param options.bucket bucket of results that name none
+ * Search, and build a tool result: with short ids, within the token budget, and on request without passages that the
+ * client has seen.
+ * @param search function that returns a given number of results
+ * @param options.bucket bucket of results that don't name one
  */
 export async function answerSearch(
   search: (topK: number) => Promise<SearchReply>,
@@ -74,7 +73,7 @@ export async function answerSearch(
   };
 }
 
-/** Fetch the details of the documents of results. Without them, the answer does not tell how long a document is. */
+/** Fetch the details of the results' documents. Without them, the tool result doesn't show document lengths. */
 async function detailsOf(
   results: readonly SearchResult[],
   { api, signal }: ToolContext,
@@ -84,7 +83,7 @@ async function detailsOf(
   try {
     return new Map((await api.findDocuments(ids, signal)).map((document) => [document.id, document]));
   } catch (error) {
-    // An earlier release of the API does not list documents by their ids.
+    // Earlier releases of the API don't list documents by id.
     if (error instanceof AppError) return new Map();
     throw error;
   }

@@ -19,26 +19,26 @@ export type WaitingRun = z.output<typeof WaitingRun>;
 
 const State = z.object({ workflow: z.string(), run: z.string() });
 
-/** Characters of the arguments of one block in a question. The page of the run shows all of them. */
+/** Maximum characters of one block's arguments in a question. The run's page shows all of them. */
 const ARGUMENT_CHARS_MAX = 2_000;
-/** Time to wait for a decision on the page of a run. Clients wait for a call for a minute. */
+/** Time to wait for a decision on a run's page. Clients wait for a call for a minute. */
 const DECISION_MS = 45_000;
 const POLL_MS = 1_000;
 
-/** Return a run that waits for approvals; null for another one. */
+/** Return a run that waits for approvals; null for any other run. */
 export function readWaiting(run: Run): WaitingRun | null {
   const parsed = WaitingRun.safeParse(run);
   return parsed.success ? parsed.data : null;
 }
 
-/** List the planned changes of the blocks that wait, with their exact arguments. */
+/** List the planned changes of waiting blocks, with their exact arguments. */
 export function describeChanges({ blocks }: WaitingRun): string[] {
   return blocks
     .filter(({ status }) => status === 'needs_approval')
     .map(({ id, type, would }) => `Block ${id} would run ${type} with ${JSON.stringify(would)}`);
 }
 
-/** Make the question about a run that waits; null if the client cannot ask its person. */
+/** Create the question about a waiting run; null if the client can't ask its user. */
 export function questionAbout(run: WaitingRun, { asks }: PersonDialog): Question | null {
   const url = run.approval_url;
   if (asks === null || (asks === 'page' && url === undefined)) return null;
@@ -53,8 +53,7 @@ export function questionAbout(run: WaitingRun, { asks }: PersonDialog): Question
 }
 
 /**
- * Go on with a run after its person was asked: pass on the decisions of a form, or wait for those on the page of the
- * run.
+ * Continue a run after asking the user: pass on the decisions of a form, or wait for those on the run's page.
  *
  * @throws AppError of the API
  */
@@ -67,7 +66,7 @@ export async function goOn(context: Pick<ToolContext, 'api' | 'signal' | 'person
   return awaitDecision(api, { workflow, run }, signal);
 }
 
-/** @throws AppError `invalid_request` (400) for a state that this server did not make */
+/** @throws AppError `invalid_request` (400) for a state that this server didn't create */
 function readState(text: string): z.output<typeof State> {
   try {
     return State.parse(JSON.parse(text));

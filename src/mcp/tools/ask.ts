@@ -8,7 +8,7 @@ import { renderResult } from './render-results.ts';
 
 const Output = z.looseObject({ answer: z.string(), sources: z.array(z.looseObject({ id: z.string() })) });
 
-/** Make the tool `service_ask`. */
+/** Create the tool `service_ask`. */
 export function askTools({ defaultBucket }: { readonly defaultBucket: string }): Tool[] {
   return [
     defineTool({
@@ -63,7 +63,7 @@ function render(reply: AnswerReply, { results }: ToolContext) {
   };
 }
 
-/** Bring a passage into the form of a search result, which later calls can name. */
+/** Convert a passage to the form of a search result, which later calls can refer to. */
 function toResult({ chunk_id: id, relevance_score: score, ...passage }: AnswerReply['passages'][number]): SearchResult {
   return { ...passage, id, score: score ?? 0, relevance_score: score ?? null, metadata: {} };
 }

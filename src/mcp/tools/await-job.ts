@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Job } from '../../client/schema.ts';
 import type { ServiceApi } from '../../client/service-api.ts';
 
-/** States of a job in their order. A job that was retried may go back. */
+/** States of a job in order. A retried job may go back. */
 const STATES = ['queued', 'extracting', 'chunking', 'embedding', 'indexing', 'ready'];
 const ENDS = new Set(['ready', 'failed', 'cancelled']);
 const FIRST_PAUSE_MS = 100;
@@ -12,10 +12,9 @@ const PAUSE_MS_MAX = 2_000;
 export const JOB_STEPS = STATES.length;
 
 /**
- * Wait until the job of a document has ended, or for some time. The job goes on if the wait is aborted.
- *
- * @param onStep called for each state that is further than all before, with its number from 1
- * @returns the job as it was last seen
+ * Wait until a document's job has ended, or for some time. Aborting the wait doesn't abort the job.
+ * @param onStep called for each state beyond all earlier ones, with its number from 1
+ * @returns the last known state of the job
  */
 export async function awaitJob(
   api: ServiceApi,

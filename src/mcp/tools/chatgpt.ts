@@ -19,8 +19,8 @@ const Fetched = z.object({
 });
 
 /**
- * Make the tools `search` and `fetch` in the form that ChatGPT connectors call. Each answer is one text content, whose
- * text is the JSON of the structured content.
+ * Create the tools `search` and `fetch` in the form that ChatGPT connectors call. Each result is one text content with
+ * the JSON of the structured content.
  */
 export function chatGptTools({ defaultBucket }: { readonly defaultBucket: string }): Tool[] {
   return [
@@ -70,7 +70,7 @@ export function chatGptTools({ defaultBucket }: { readonly defaultBucket: string
   ];
 }
 
-/** Return the absolute address that the API gave, or an empty one if it gave none. */
+/** Return the absolute URL given by the API, or '' without one. */
 function urlOf(result: SearchResult): string {
   return result.citation.url ?? '';
 }

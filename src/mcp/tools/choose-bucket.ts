@@ -1,12 +1,11 @@
 import { z } from 'zod';
 import { invalidRequest } from '../../platform/errors.ts';
 
-/** Name or id of a bucket, as an argument of a tool. */
+/** Name or id of a bucket, as a tool argument. */
 export const BucketName = z.string().min(1).max(128);
 
 /**
- * Choose the bucket of a search: the named one, else the default one. `collection` is the old name of the argument
- * `bucket`.
+ * Choose the bucket of a search: the named one, else the default. `collection` is an old name of the argument `bucket`.
  * @throws AppError `arguments_conflict` (400) for two different buckets
  */
 export function chooseBucket(

@@ -6,7 +6,7 @@ import { passageOf, placeOf } from './render-results.ts';
 import { resolveDocument } from './resolve-id.ts';
 import { tokensOf } from './token-budget.ts';
 
-/** Tokens of the marks, the notes and the frame of an answer. */
+/** Tokens of a result's marks, notes and frame. */
 const FRAME_TOKENS = 200;
 const PASSAGES_MAX = 50;
 
@@ -23,7 +23,7 @@ const Output = z.looseObject({
   passages: z.array(z.looseObject({ id: z.string(), text: z.string() })),
 });
 
-/** Make the tool `service_find_in_document`. */
+/** Create the tool `service_find_in_document`. */
 export function findTools(): Tool[] {
   return [
     defineTool({
@@ -73,7 +73,7 @@ async function findInDocument(
   };
 }
 
-/** Render the first passages that fit into a number of tokens, and at least one. */
+/** Render the first passages that fit into a number of tokens, but at least one. */
 function takeFitting(reply: DocumentChunks, tokensMax: number, { results }: ToolContext) {
   const shown: ReturnType<typeof formsOf>[] = [];
   let [textTokens, structuredTokens] = [0, 0];
@@ -99,7 +99,7 @@ function formsOf(id: string, chunk: DocumentChunk) {
   };
 }
 
-/** Make a result of a found passage, so that later calls can name it. */
+/** Convert a found passage to a search result, so that later calls can refer to it. */
 function resultOf({ id, file_name, url }: DocumentChunks, chunk: DocumentChunk) {
   return {
     id: chunk.id,

@@ -4,7 +4,7 @@ import { BucketName } from './choose-bucket.ts';
 
 const Named = z.looseObject({ id: z.string(), name: z.string() });
 
-/** Make the tools that list buckets and collections. */
+/** Create the tools that list buckets and collections. */
 export function listTools(): Tool[] {
   return [
     defineTool({

@@ -7,13 +7,13 @@ import { AnswerArguments, answerSearch, SearchOutput, TOP_K_MAX } from './answer
 import { BucketName } from './choose-bucket.ts';
 
 interface MemorySettings {
-  /** Buckets that searches are limited to; null for those that the caller's sources feed. */
+  /** Buckets to which searches are limited; null for those of the caller's sources. */
   readonly memoryBuckets: readonly string[] | null;
-  /** User whose sources are listed; null for the user of the credential. */
+  /** User whose sources to list; null for the user of the credential. */
   readonly userId: string | null;
 }
 
-/** Make the tools that search and list connected sources. */
+/** Create the tools that search and list connected sources. */
 export function memoryTools(settings: MemorySettings): Tool[] {
   return [searchMemory(settings), listSources(settings)];
 }
@@ -76,7 +76,7 @@ function listSources({ userId }: MemorySettings): Tool {
     async call(_args, { api, signal }) {
       const user = userId ?? (await userOf(api, signal));
       const listed = await api.listMemorySources(user, signal);
-      // The API decides what the caller may see. Naming a user shows less of it, never more.
+      // The API decides what the caller may see. Naming a user can only narrow that.
       const sources = user === null ? listed : listed.filter(({ user_id }) => user_id == null || user_id === user);
       const lines = sources.map(
         ({ name, type, sync_state, indexed_document_count }) =>

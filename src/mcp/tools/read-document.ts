@@ -7,9 +7,9 @@ import { resolveDocument } from './resolve-id.ts';
 import { endWithin, renderRuns, runsOf, startWithin, type TextRun } from './text-runs.ts';
 import { tokensOf } from './token-budget.ts';
 
-/** Tokens of the marks, the notes and the frame of an answer. */
+/** Tokens of a result's marks, notes and frame. */
 const FRAME_TOKENS = 220;
-/** Most chunks have more tokens. Chunks beyond the budget are read in vain. */
+/** Assumed tokens per chunk. Most chunks have more, but reading chunks beyond the budget would be wasted. */
 const CHUNK_TOKENS = 100;
 const CHUNKS_MAX = 99;
 
@@ -25,7 +25,7 @@ type Arguments = z.output<typeof Arguments>;
 
 const Output = z.looseObject({ document_id: z.string(), text: z.string() });
 
-/** Make the tool `service_read_document`. */
+/** Create the tool `service_read_document`. */
 export function readTools(): Tool[] {
   return [
     defineTool({
@@ -81,13 +81,13 @@ function passageIn(reply: DocumentChunks, chunkId: string): TextRange {
   return chunk.locator;
 }
 
-/** Return the place that was asked for, or the start of the text. */
+/** Return the requested place, or the start of the text. */
 function pointIn({ place, chunks }: DocumentChunks): TextRange {
   const start = place?.start ?? chunks[0]?.locator.start ?? 0;
   return { start, end: start };
 }
 
-/** Keep the runs of the section that was asked for. Text before a section is not in it. */
+/** Select the runs of the requested section. Text before the section isn't in it. */
 function sectionOf(runs: readonly TextRun[], { place }: DocumentChunks, direction: string): TextRun[] {
   if (place === undefined || direction === 'before') return [...runs];
   const first = runs.findIndex(({ end }) => end > place.start);
@@ -96,7 +96,7 @@ function sectionOf(runs: readonly TextRun[], { place }: DocumentChunks, directio
   return runs.slice(first, next < 0 ? undefined : next);
 }
 
-/** Choose the text to show: the passage itself, and the text on the sides that were asked for. */
+/** Choose the text to show: the passage itself, and text on the requested sides. */
 function rangeAround(
   runs: readonly TextRun[],
   { start, end }: TextRange,
@@ -107,7 +107,7 @@ function rangeAround(
   const own = endWithin(runs, start, budget);
   if (own < end) return { start, end: own };
   const left = budget - tokensOf(renderRuns(runs, start, end));
-  // Text that one side does not need is left for the other.
+  // Tokens that one side doesn't need are left for the other.
   const half = endWithin(runs, end, left / 2);
   const before = startWithin(runs, start, left - tokensOf(renderRuns(runs, end, half)));
   return { start: before, end: endWithin(runs, end, left - tokensOf(renderRuns(runs, before, start))) };

@@ -1,6 +1,6 @@
 import type { SearchReply, SearchResult } from '../../client/schema.ts';
 
-/** Return the title of a result: its file, and the heading and page of the text. */
+/** Return the title of a result: file, heading and page. */
 export function titleOf({ citation }: SearchResult): string {
   const heading = citation.locator.heading_path?.at(-1);
   return heading === undefined || heading === '' ? citation.file_name : `${citation.file_name}: ${heading}`;
@@ -12,7 +12,7 @@ export function placeOf({ page, sheet, slide, heading_path = [] }: SearchResult[
   return heading_path.length === 0 ? part : [...part, heading_path.join(' > ')];
 }
 
-/** Return the sentences with words of the query, highlighted, or the whole text if there are none. */
+/** Return the highlighted sentences that contain query words, or the whole text if there are none. */
 export function passageOf({ highlights = [], text }: Pick<SearchResult, 'highlights' | 'text'>): string {
   if (highlights.length === 0) return text;
   const sentences = highlights.map(({ parts }) => parts.map((part) => (part.match ? `**${part.text}**` : part.text)));
@@ -32,7 +32,7 @@ export function renderResult(id: string, result: SearchResult, chunksCount: numb
   return `${place.join(' | ')}\n${passageOf(result)}`;
 }
 
-/** Render what a model should know about the results of a search, one note a line. */
+/** Render notes for a model about the results of a search, one per line. */
 export function renderNotes(
   { relevance, corrected = [], warnings = [] }: Pick<SearchReply, 'relevance' | 'corrected' | 'warnings'>,
   counts: { readonly shown: number; readonly leftOut: number; readonly seen: number },

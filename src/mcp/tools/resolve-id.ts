@@ -3,14 +3,14 @@ import type { FoundResult, SessionResults } from '../tool.ts';
 
 const SHORT_ID = /^r\d+$/;
 
-/** Document that an argument names, and the result by which it names it; null if it is the id of a document. */
+/** Document named by an argument, and the result that named it (null if the argument is a document id). */
 export interface NamedDocument {
   readonly documentId: string;
   readonly found: FoundResult | null;
 }
 
 /**
- * Find the document of an argument: a short or full id of a result of this session, or the id of a document.
+ * Find the document of an argument: a short or full result id of this session, or a document id.
  *
  * @throws AppError `result_unknown` (404)
  */

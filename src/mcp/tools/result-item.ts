@@ -3,27 +3,27 @@ import type { DocumentLink } from '../tool.ts';
 import { passageOf, renderResult } from './render-results.ts';
 import { cutToTokens, tokensOf } from './token-budget.ts';
 
-/** Result of a search with its short id, and the details of its document if they are known. */
+/** Search result with its short id, and the details of its document if known. */
 export interface ResultItem {
   readonly id: string;
   readonly result: SearchResult;
   readonly details: DocumentDetails | null;
 }
 
-/** Forms of a result in an answer. Clients show the text, the structure, or both to a model. */
+/** Forms of a search result in a tool result. Clients show a model the text, the structure, or both. */
 interface ItemForms {
   readonly text: string;
   readonly structured: Record<string, unknown> & Pick<SearchResult, 'id' | 'document_id' | 'text'>;
   readonly link: DocumentLink | null;
 }
 
-/** Shares of a passage to try if it does not fit as a whole. */
+/** Fractions of a passage to try if it doesn't fit as a whole. */
 const CUT_SHARES = [1, 0.8, 0.6, 0.4, 0.2];
 const CUT_MARK = ' […]';
 
 /**
- * Take the first items that fit into a number of tokens, as text and as a structure. If not even the first one fits,
- * cut its text.
+ * Take the first items that fit into a number of tokens, in text and structured form. If even the first one doesn't
+ * fit, cut its text.
  */
 export function fitItems(
   items: readonly ResultItem[],
@@ -79,7 +79,7 @@ function textTokensOf(text: string, link: DocumentLink | null): number {
 }
 
 function formsOf({ id, result, details }: ResultItem): ItemForms {
-  // The ranks of the legs and the places of a passage take many tokens, and do not help a model.
+  // Omit the ranks of the legs and the places of a passage, which take many tokens and don't help a model.
   const { scores: _, explain: __, highlights: ___, citation, ...rest } = result;
   const { page, sheet, slide, heading_path } = citation.locator;
   const chunksCount = details?.chunks_count ?? null;

@@ -4,7 +4,7 @@ import { defineTool, READ_ONLY, type Tool } from '../tool.ts';
 import { AnswerArguments, answerSearch, SearchOutput, TOP_K_MAX } from './answer-search.ts';
 import { BucketName, chooseBucket } from './choose-bucket.ts';
 
-/** Make the tool `service_search`. */
+/** Create the tool `service_search`. */
 export function searchTools({ defaultBucket }: { readonly defaultBucket: string }): Tool[] {
   return [
     defineTool({

@@ -2,7 +2,7 @@ import type { DocumentChunk } from '../../client/schema.ts';
 import { placeOf } from './render-results.ts';
 import { cutToTokens, tokensOf } from './token-budget.ts';
 
-/** Text of a document with one page and one path of headings. It has `end - start` characters. */
+/** Part of a document's text with one page and one heading path. It has `end - start` characters. */
 export interface TextRun {
   readonly start: number;
   readonly end: number;
@@ -11,15 +11,15 @@ export interface TextRun {
   readonly headingPath: readonly string[];
 }
 
-/** Rest of a budget below which no text is added. */
+/** Remaining tokens below which no text is added. */
 const TOKENS_MIN = 20;
 
-/** Join consecutive chunks into runs, without the text that chunks repeat. */
+/** Join consecutive chunks into runs, without overlapping text. */
 export function runsOf(chunks: readonly DocumentChunk[]): TextRun[] {
   const runs: TextRun[] = [];
   for (const { text, locator } of chunks) {
     const { start, end, page = null, heading_path = [], places = [{ start, page, heading_path }] } = locator;
-    // Rows from within a table need the names of its columns.
+    // Rows from the middle of a table need its column names.
     const columns = locator.table_header === undefined ? [] : [`columns: ${locator.table_header}`];
     for (const [nth, place] of places.entries()) {
       const last = runs.at(-1);
@@ -37,7 +37,7 @@ export function runsOf(chunks: readonly DocumentChunk[]): TextRun[] {
   return runs;
 }
 
-/** Return the end of the text that begins at a character and fits into a number of tokens. */
+/** Return the end of the text that starts at a position and fits into a number of tokens. */
 export function endWithin(runs: readonly TextRun[], from: number, tokensMax: number): number {
   let left = tokensMax;
   let reached = from;
@@ -52,7 +52,7 @@ export function endWithin(runs: readonly TextRun[], from: number, tokensMax: num
   return reached;
 }
 
-/** Return the start of the text that ends at a character and fits into a number of tokens. */
+/** Return the start of the text that ends at a position and fits into a number of tokens. */
 export function startWithin(runs: readonly TextRun[], to: number, tokensMax: number): number {
   let left = tokensMax;
   let reached = to;
@@ -67,7 +67,7 @@ export function startWithin(runs: readonly TextRun[], to: number, tokensMax: num
   return reached;
 }
 
-/** Return the runs between two characters, with the first and the last one cut. */
+/** Return the runs between two positions, with the first and last run cut. */
 function clipRuns(runs: readonly TextRun[], from: number, to: number): TextRun[] {
   return runs
     .filter(({ start, end }) => end > from && start < to)
@@ -77,7 +77,7 @@ function clipRuns(runs: readonly TextRun[], from: number, to: number): TextRun[]
     });
 }
 
-/** Render the text between two characters. A line before each run names its page and headings. */
+/** Render the text between two positions. A line before each run names its page and headings. */
 export function renderRuns(runs: readonly TextRun[], from: number, to: number): string {
   return clipRuns(runs, from, to)
     .map(({ place, text }) => (place === '' ? text.trim() : `[${place}]\n${text.trim()}`))
@@ -88,7 +88,7 @@ function labelTokensOf({ place }: TextRun): number {
   return tokensOf(`[${place}]\n\n`);
 }
 
-/** Return the blanks between two chunks, of which only the number is known. */
+/** Return the white space between two chunks. Only its length is known. */
 function blanks(count: number): string {
   return count <= 0 ? '' : '\n'.repeat(Math.min(count, 2)) + ' '.repeat(Math.max(count - 2, 0));
 }

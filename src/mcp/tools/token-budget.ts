@@ -1,18 +1,18 @@
 import { countTokens } from '../../models/tokens.ts';
 
-/** Factor on the estimate, since nobody knows the tokenizer of the client's model. */
+/** Safety factor on the estimate, since the tokenizer of the client's model is unknown. */
 const MARGIN = 1.15;
 const ENDS_OF_PARAGRAPHS = /\n\s*\n/g;
 const ENDS_OF_SENTENCES = /[.!?。！？](?=\s)|\n/g;
 const BLANKS = /\s+/g;
 
-/** Estimate the tokens that a text takes in the context of a model. The estimate is rather too high. */
+/** Estimate the tokens of a text in a model's context, erring on the high side. */
 export function tokensOf(text: string): number {
   return Math.ceil(countTokens(text) * MARGIN);
 }
 
 /**
- * Cut a text to a number of tokens, between paragraphs, sentences or words if possible.
+ * Truncate a text to a number of tokens, between paragraphs, sentences or words if possible.
  *
  * @param kept part of the text to keep
  */
@@ -29,7 +29,7 @@ export function cutToTokens(text: string, tokensMax: number, kept: 'start' | 'en
   return atBoundary(take(fits), kept);
 }
 
-/** Shorten a cut text by its incomplete paragraph, sentence or word, if at least half of the text is left. */
+/** Drop the incomplete paragraph, sentence or word of a truncated text, if at least half of the text remains. */
 function atBoundary(text: string, kept: 'start' | 'end'): string {
   for (const boundary of [ENDS_OF_PARAGRAPHS, ENDS_OF_SENTENCES, BLANKS]) {
     const ends = [...text.matchAll(boundary)].map(({ 0: found, index }) => index + found.length);

@@ -21,7 +21,7 @@ const Arguments = z.object({
 });
 type Arguments = z.output<typeof Arguments>;
 
-/** Make the tool `service_upload_document`. */
+/** Create the tool `service_upload_document`. */
 export function uploadTools({ defaultBucket }: { readonly defaultBucket: string }): Tool[] {
   return [
     defineTool({
@@ -80,7 +80,7 @@ function bytesOf({ text, content, content_base64 }: Arguments): Buffer {
   }
   const compact = content_base64.replace(/\s+/g, '');
   const bytes = Buffer.from(compact, 'base64');
-  // Node skips characters that are not base64, so its result must encode to the same text.
+  // Node skips invalid base64 characters, so check that the result encodes to the same text.
   if (bytes.toString('base64').replace(/=+$/, '') !== compact.replace(/=+$/, '')) {
     throw invalidRequest('content_base64: is not standard base64 (A-Z a-z 0-9 + /)', 'content_base64');
   }
@@ -99,8 +99,8 @@ function fieldsOf(args: Arguments): Record<string, string | undefined> {
 }
 
 /**
- * Create progress reports, each with a higher value than the one before: in bytes, one per twentieth of the upload. If
- * the call waits for the job, each of its states counts like as many bytes as a sixth of the upload.
+ * Create the progress reporter. Values increase and are in bytes, with one report per twentieth of the upload. If the
+ * call waits for the job, each job state counts as a sixth of the upload's bytes.
  */
 function uploadReport(reportProgress: ToolContext['reportProgress'], waits: boolean) {
   let told = 0;
@@ -112,7 +112,7 @@ function uploadReport(reportProgress: ToolContext['reportProgress'], waits: bool
   return {
     onSent(sent: number, all: number) {
       total = all;
-      // The last byte is reported once the service has answered.
+      // Report the last byte only after the service has responded.
       if (sent >= all || sent - told < all / 20) return;
       told = sent;
       tell(sent, `${sent} of ${all} bytes are sent`);
@@ -130,7 +130,7 @@ function uploadReport(reportProgress: ToolContext['reportProgress'], waits: bool
   };
 }
 
-/** @param job state of its job after a wait; null without one */
+/** @param job state of the job after waiting; null without a wait */
 function renderUpload(filename: string, bucket: string, reply: UploadReply, job: Job | null): string {
   const { id, status, job_id: jobId, duplicate_of: duplicate, warnings = [] } = reply;
   const stored = `"${filename}" is stored in the bucket "${bucket}" as ${id}`;

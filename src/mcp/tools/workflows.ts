@@ -9,7 +9,7 @@ const Inputs = z.record(z.string(), z.unknown()).describe('by name');
 
 const RunOutput = z.looseObject({ status: z.string() });
 
-/** Make the tools for workflows: list, try without effects, run. */
+/** Create the tools for workflows: list, try without side effects, run. */
 export function workflowTools(): Tool[] {
   return [
     defineTool({

@@ -9,10 +9,10 @@ import { jsonLines } from '../json-lines.ts';
 import { forOrganization, WithBody } from '../operation.ts';
 import { renderFailure } from '../wire.ts';
 
-/** Line of the bytes of `ask`: a part of the answer, or the error that ended it. */
+/** Line in the body of `ask`: a part of the answer, or the error that ended it. */
 export type AskLine = AnswerEvent | ReturnType<typeof renderFailure>;
 
-/** Answer a question. The bytes have the parts of the answer, one a line. */
+/** Answer a question. The body contains the parts of the answer, one per line. */
 export const ask = forOrganization(
   z.object(AnswerRequest.shape),
   async (request, { appliance, operator, signal }) => {

@@ -43,7 +43,7 @@ export const setSynonyms = forOrganization(
   ({ bucket, ...edit }, { appliance, operator }) => replaceSynonyms(appliance.sql, operator, bucket, edit),
 );
 
-/** Delete a bucket with its contents. `name` confirms that it is this bucket. */
+/** Delete a bucket with its contents. `name` confirms which one. */
 export const remove = forOrganization(
   z.object({ bucket: z.string(), name: z.string() }),
   async ({ bucket, name }, { appliance, operator, signal }) => {

@@ -10,7 +10,7 @@ import { forOrganization, WithBody } from '../operation.ts';
 
 const Id = z.object({ id: z.string() });
 
-/** Queue a job. The output also tells if a worker is alive. */
+/** Queue a job. The output also says if a worker is alive. */
 export const submit = forOrganization(
   BulkRequest,
   async (request, { appliance, operator, signal }) => {
@@ -25,7 +25,7 @@ export const status = forOrganization(Id, ({ id }, { appliance, operator }) => g
 /** Cancel a queued job. @throws AppError `job_not_queued` (409) */
 export const cancel = forOrganization(Id, ({ id }, { appliance, operator }) =>
   cancelBulkJob(appliance.sql, operator, id).catch((error: unknown) => {
-    // A 400 would count as wrong usage at the command line, although the command is correct.
+    // A 400 would count as wrong usage on the command line, although the command is correct.
     if (error instanceof AppError && error.code === 'job_not_queued') throw conflict(error.message, error.code);
     throw error;
   }),

@@ -27,7 +27,7 @@ export const find = forOrganization(Id, ({ channel }, { appliance, operator }) =
   findNamedChannel(appliance, operator.orgId, channel),
 );
 
-/** Ask the platform of a channel if it takes the credential of replies. `check` is null if they need none. */
+/** Ask a channel's platform if it accepts the credential for replies. `check` is null if replies need none. */
 export const check = forOrganization(
   Id,
   async ({ channel }, { appliance, operator }) => {
@@ -37,7 +37,7 @@ export const check = forOrganization(
   ['channels'],
 );
 
-/** Make a delivery as the messenger does. `channel` is the id of the configuration, its `bot_id`, or its name. */
+/** Build a delivery as the messenger would. `channel` is the id of the configuration, its `bot_id`, or its name. */
 export const sign = forOrganization(
   z.object({ channel: z.string(), utterance: z.string() }),
   ({ channel, utterance }, { appliance, operator }) =>
@@ -73,7 +73,7 @@ export const cancel = forOrganization(
   },
 );
 
-/** Return the numbers of unanswered questions by configuration. */
+/** Return the number of unanswered questions per configuration. */
 export const unanswered = forOrganization(z.object({}), (_, { appliance, operator }) =>
   listUnanswered(appliance.sql, operator.orgId),
 );

@@ -17,7 +17,7 @@ import { forOrganization, WithBody } from '../operation.ts';
 import { reprocessDocuments } from '../reprocess-documents.ts';
 import { SELECTED_MAX, Selection, selectDocuments } from '../select-documents.ts';
 
-/** Bounds of one reply. */
+/** Limits of one reply. */
 const TEXT_CHARS_MAX = 200_000;
 const CHUNKS_MAX = 1_000;
 const PATHS_MAX = 5_000;
@@ -66,7 +66,7 @@ export const file = forOrganization(
   },
 );
 
-/** Find the bucket and the collection of uploads. The output also tells if a worker is alive. */
+/** Find the bucket and collection for uploads. The output also says if a worker is alive. */
 export const target = forOrganization(
   z.object({ bucket: z.string(), collection: z.string().nullable() }),
   async ({ bucket, collection }, { appliance, operator }) => {
@@ -129,7 +129,7 @@ export const remove = forOrganization(
   ['documents'],
 );
 
-/** Repeat the newest job of each document. `hasWorker` tells if a worker is alive. */
+/** Repeat the newest job of each document. `hasWorker` is true if a worker is alive. */
 export const reprocess = forOrganization(
   Selection,
   async (selection, { appliance, operator }) => {

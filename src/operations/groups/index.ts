@@ -36,8 +36,7 @@ export const move = forOrganization(
 );
 
 /**
- * Compare another model with the present one of a bucket. The bytes are its progress in chunks and its report
- * (`Rehearsal`).
+ * Compare another model with a bucket's current one. The body is the progress in chunks and the report (`Rehearsal`).
  */
 export const rehearse = forOrganization(
   RehearsalBody.extend({ bucket: z.string() }),
@@ -62,7 +61,7 @@ export const importVectors = forOrganization(
   ['ingest'],
 );
 
-/** Count the chunks that a job of the index has done. Return null before it begins. */
+/** Count the chunks that an index job has processed. Return null before it begins. */
 export const progress = forOrganization(
   z.object({ job: z.string() }),
   async ({ job }, { appliance: { sql }, operator }) => {
@@ -89,7 +88,7 @@ export const optimize = forOrganization(
   ['ingest'],
 );
 
-/** Rebuild the index of a bucket. The bytes are its progress in chunks and its report (`RebuildReport`). */
+/** Rebuild a bucket's index. The body is the progress in chunks and the report (`RebuildReport`). */
 export const rebuild = forOrganization(
   z.object({ bucket: z.string(), leave_out_damaged: z.boolean().optional() }),
   async ({ bucket, leave_out_damaged: leaveOutDamaged = false }, { appliance, operator, signal, closing }) => {
@@ -105,11 +104,11 @@ export const rebuild = forOrganization(
   ['ingest'],
 );
 
-/** Plan a reprojection. The plan is in the shape of the report of a run. */
+/** Plan a reprojection. The plan has the shape of a run's report. */
 export const planReproject = forOrganization(
   Reprojection,
   async (request, { appliance, operator }) => {
-    // Another process may just have fitted the map.
+    // Another process may have just fitted the map.
     await appliance.projections.refresh();
     const { warnings, bucketId, bucketName, targets, origin, mode, documents, chunks } = await planReprojection(
       appliance.ingest.reindex,
@@ -130,7 +129,7 @@ export const planReproject = forOrganization(
   ['ingest', 'projections'],
 );
 
-/** Convert the vectors of a bucket. The bytes are its progress in chunks and its report (`ReprojectReport`). */
+/** Convert a bucket's vectors. The body is the progress in chunks and the report (`ReprojectReport`). */
 export const reproject = forOrganization(
   Reprojection,
   async (request, { appliance: { ingest }, operator, signal, closing }) =>

@@ -21,7 +21,7 @@ import { findSelector, registerWatch } from '../running-watches.ts';
 const Id = z.object({ id: z.string() });
 /** Maximum number of jobs in one request. */
 const IDS_MAX = 100_000;
-/** Gauge of the queues of each installation. It keeps its last reading for the next one. */
+/** Gauge of the queues of each installation. It keeps its last reading to compare with the next one. */
 const gauges = new WeakMap<ApplianceBase, ReturnType<typeof openQueueGauge>>();
 
 export const list = forOrganization(
@@ -46,7 +46,7 @@ export const file = forOrganization(Id, async ({ id }, { appliance, operator }) 
   return new WithBody(describeFile(found), found.open());
 });
 
-/** Filter jobs to those that have ended. */
+/** Select the jobs that have ended. */
 export const finished = forOrganization(
   z.object({ ids: z.array(z.string()).max(IDS_MAX) }),
   ({ ids }, { appliance, operator }) => listVisibleFinishedJobs(appliance.sql, operator, ids),
@@ -57,7 +57,9 @@ export const hasWorker = forInstallation(z.object({ kind: JobKind }), ({ kind },
   hasLiveWorker(appliance, kind),
 );
 
-/** Watch jobs. The bytes are snapshots (`JobsSnapshot`), each a line of JSON. `watch` names the watch for `select`. */
+/**
+ * Watch jobs. The body is snapshots (`JobsSnapshot`), each a line of JSON. `watch` identifies the watch for `select`.
+ */
 export const watch = forOrganization(
   z.object({
     bucket: z.string().optional(),

@@ -58,7 +58,7 @@ export const resolveLimits = forOrganization(
   ['embedding', 'rerankers'],
 );
 
-/** Change a key. What is absent stays. `expires` is a lifetime from now, or null for none. */
+/** Change a key. Absent fields stay unchanged. `expires` is a lifetime from now, or null for unlimited. */
 export const edit = forOrganization(
   z.object({
     id: z.string(),
@@ -83,7 +83,7 @@ export const revoke = forOrganization(z.object({ id: z.string() }), async ({ id 
   return { revoked: true };
 });
 
-/** Replace a key. The old one works for the time `grace`, by default not at all. */
+/** Replace a key. The old one still works for the time `grace`; by default it stops immediately. */
 export const rotate = forOrganization(
   z.object({ id: z.string(), grace: z.string().optional() }),
   async ({ id, grace }, { appliance, operator }) => {
@@ -105,12 +105,12 @@ export const createToken = forOrganization(
   },
 );
 
-/** List the access that people of the organization gave to clients of the tool server. */
+/** List the access grants that people of the organization gave to clients of the tool server. */
 export const listGrants = forOrganization(z.object({}), async (_, { appliance, operator }) =>
   listPage(await appliance.access.oauth.listGrants(operator), GRANT_ROWS_MAX),
 );
 
-/** Revoke one token, the access of one client, or all tokens of a user. */
+/** Revoke one token, one client's access, or all tokens of a user. */
 export const revokeToken = forOrganization(
   z.object({ id: z.string().optional(), user: z.string().optional() }),
   async ({ id, user }, { appliance, operator }) => {
@@ -127,7 +127,7 @@ function viewOf({ apiKey, key }: CreatedApiKey) {
   return { id, key: key.reveal(), name, org_id, scopes, auth_level, limits, expires_at };
 }
 
-/** Set the first characters of the ids of new keys. The output also has the previous ones. */
+/** Set the prefix of new key ids. The output also contains the previous one. */
 export const setPrefix = forInstallation(
   z.object({
     prefix: z.string().regex(KEY_PREFIX, 'must be one to three letters and digits').nullable(),

@@ -37,7 +37,7 @@ export const suspend = forInstallation(Named, async ({ organization }, { applian
   return suspendOrganization(appliance.sql, actor, id);
 });
 
-/** Change the plan. The output also has the previous plan. */
+/** Change the plan. The output also contains the previous plan. */
 export const setPlan = forInstallation(
   Named.extend({ plan: z.enum(PLANS) }),
   async ({ organization, plan }, { appliance, actor }) => {

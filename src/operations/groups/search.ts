@@ -12,11 +12,11 @@ import { searchBucket } from '../../search/search.ts';
 import { listPage } from '../list-page.ts';
 import { forOrganization, WithBody } from '../operation.ts';
 
-/** Length of the part of a passage that is shown by default. */
+/** Default maximum length of a displayed passage. */
 const SNIPPET_CHARS_MAX = 280;
 const LOG_ROWS_MAX = 1_000;
 
-/** Search a bucket. `snippets` has, for each result, the sentences that share most words with the query. */
+/** Search a bucket. `snippets` contains, for each result, the sentences that share the most words with the query. */
 export const bucket = forOrganization(
   SearchRequest.extend({ bucket: z.string() }),
   async ({ bucket: name, ...request }, { appliance, operator, signal }) => {
@@ -38,7 +38,7 @@ const LogRequest = z.object({
   contains: LogFilter.shape.contains,
 });
 
-/** Make the filter of the log from a request. @throws AppError `duration_invalid` (400) */
+/** Build the log filter of a request. @throws AppError `duration_invalid` (400) */
 function filterOf({ bucket, unanswered, slow, since, contains }: z.output<typeof LogRequest>): LogFilter {
   const sinceMs = since === undefined ? undefined : Date.now() - parseDuration(since, 'since');
   return {
@@ -60,7 +60,7 @@ export const log = forOrganization(
   ['insight'],
 );
 
-/** Export the log. The bytes are NDJSON or CSV. */
+/** Export the log. The body is NDJSON or CSV. */
 export const exportLog = forOrganization(
   LogRequest.extend({ format: z.enum(['ndjson', 'csv']) }),
   async ({ format, ...request }, { appliance: { sql, config, insight }, operator }) => {
@@ -71,7 +71,7 @@ export const exportLog = forOrganization(
   ['insight'],
 );
 
-/** Export the judged queries of a bucket. The bytes are NDJSON. */
+/** Export the judged queries of a bucket. The body is NDJSON. */
 export const judged = forOrganization(
   z.object({ bucket: z.string() }),
   async ({ bucket: name }, { appliance: { sql }, operator }) => {
@@ -81,7 +81,7 @@ export const judged = forOrganization(
   },
 );
 
-/** Read or, if it is given, set what the organization keeps of its searches. */
+/** Read what the organization logs of its searches, or set it if a level is given. */
 export const logLevel = forOrganization(
   z.object({ level: z.enum([...LOG_LEVELS, 'default']).optional() }),
   async ({ level }, { appliance: { sql, config, insight }, operator }) => {

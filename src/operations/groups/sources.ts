@@ -34,13 +34,13 @@ export const show = forOrganization(Named, ({ source }, { appliance, operator })
   findSource(appliance.sql, operator, source),
 );
 
-/** Show a source, and count its documents that are not searchable yet. */
+/** Show a source, and count its documents that aren't searchable yet. */
 export const progress = forOrganization(Named, async ({ source: name }, { appliance: { sql }, operator }) => {
   const source = await findSource(sql, operator, name);
   return { source, pending: await countPending(sql, operator.orgId, source.id) };
 });
 
-/** Queue a synchronisation. The output also tells if a worker is alive. */
+/** Queue a synchronisation. The output also says if a worker is alive. */
 export const sync = forOrganization(
   Named.extend(SyncRequest.unwrap().shape),
   async ({ source, ...request }, { appliance, operator }) => {

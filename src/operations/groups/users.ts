@@ -50,17 +50,17 @@ export const setRole = forOrganization(
     setRoleOf(appliance.sql, operator, user, role, authLevel),
 );
 
-/** Make a one-time link by which the operator signs in to the web console. */
+/** Create a one-time link for the operator to sign in to the web console. */
 export const consoleLink = forOrganization(z.object({}), async (_, { appliance, operator }) => {
   return toLink(await appliance.access.sessions.createLink(operator));
 });
 
-/** Make a link by which a person becomes this user, with a password or at the identity provider. */
+/** Create a link through which a person becomes this user, with a password or at the identity provider. */
 export const invite = forOrganization(Named, async ({ user }, { appliance, operator }) =>
   toLink(await appliance.access.invitations.create(operator, user)),
 );
 
-/** Make a link by which a person sets a new password. */
+/** Create a password reset link. */
 export const resetPassword = forOrganization(Named, async ({ user }, { appliance, operator }) =>
   toLink(await appliance.access.accounts.createReset(operator, user)),
 );

@@ -10,10 +10,10 @@ import { forOrganization } from '../operation.ts';
 
 const RUNS_MAX = 200;
 
-/** Workflow by its name or id, at a version or at the latest. */
+/** Workflow by name or id, at a given or the latest version. */
 const AtVersion = z.object({ workflow: z.string(), at_version: z.int().min(1).optional() });
 
-/** Import a definition as a workflow or as a version of one. `change` tells which of them happened. */
+/** Import a definition as a new workflow or as a version of an existing one. `change` says which. */
 export const add = forOrganization(
   NewWorkflow.extend({ publish: z.boolean() }),
   async ({ publish: isPublished, ...request }, { appliance, operator }) => {
@@ -36,7 +36,7 @@ export const publish = forOrganization(
   ['workflows'],
 );
 
-/** Show a workflow. `changing` lists the types of its blocks that change something. */
+/** Show a workflow. `changing` lists the types of its blocks with side effects. */
 export const show = forOrganization(
   AtVersion,
   async ({ workflow: ref, at_version: version }, { appliance: { sql, workflows }, operator }) => {
@@ -48,7 +48,7 @@ export const show = forOrganization(
   ['workflows'],
 );
 
-/** Run a workflow without asking. A block that changes something needs an approval in the input. */
+/** Run a workflow without asking. A block with a side effect needs an approval in the input. */
 export const execute = forOrganization(
   z.object({
     workflow: z.string(),

@@ -19,9 +19,9 @@ const PackageJson = z.object({ version: z.string().regex(/^[0-9][0-9A-Za-z.+-]*$
 const Symlinks = z.array(z.object({ source: z.string(), target: z.string() }));
 
 /**
- * Find binaries that `user` can run: those of the installed npm platform package, else a copy in the data directory. A
- * copy is made if that user cannot open `node_modules`, as in a closed home directory, or if the links between the
- * libraries are missing there and cannot be created. Call this under the lock of the data directory.
+ * Find binaries that `user` can run: those of the installed npm platform package, else a copy in the data directory.
+ * Make the copy if the user can't open `node_modules`, as in a private home directory, or if the links between the
+ * libraries are missing there and can't be created. Call this under the lock of the data directory.
  * @throws AppError `postgres_unsupported_platform`, `postgres_binaries_unusable`
  */
 export async function locateBinaries(
@@ -62,7 +62,7 @@ function resolvePlatformPackage(): string {
   }
 }
 
-/** Run the binaries as `user`, which tests modes, mounts and libraries. Return them, or the reason for a failure. */
+/** Run the binaries as `user`, to test modes, mounts and libraries. Return them, or the reason for a failure. */
 async function tryBinaries(native: string, user: ServerUser | null): Promise<PostgresBinaries | string> {
   const bin = path.join(native, 'bin');
   const postgres = path.join(bin, 'postgres');
@@ -91,7 +91,7 @@ async function linkLibraries(packageDirectory: string): Promise<boolean> {
   return true;
 }
 
-/** Copy the package to `postgres-bin/<version>`, completely or not at all, and remove copies of other versions. */
+/** Copy the package atomically to `postgres-bin/<version>`, and remove copies of other versions. */
 async function copyPackage(data: DataDirectory, packageDirectory: string): Promise<string> {
   const { version } = PackageJson.parse(
     JSON.parse(await readFile(path.join(packageDirectory, 'package.json'), 'utf8')),
@@ -103,7 +103,7 @@ async function copyPackage(data: DataDirectory, packageDirectory: string): Promi
   await chmod(data.binariesDirectory, 0o755); // the user of the server must be able to enter, whatever our umask
   await data.own(data.binariesDirectory);
   for (const name of await readdir(data.binariesDirectory)) {
-    // A copy made by root belongs to root. A failure to remove it is harmless.
+    // Root owns a copy that root made. Failing to remove it is harmless.
     await rm(path.join(data.binariesDirectory, name), { recursive: true, force: true }).catch(() => undefined);
   }
   const unfinished = path.join(data.binariesDirectory, `.${version}-${randomUUID()}`);
@@ -119,7 +119,7 @@ async function copyPackage(data: DataDirectory, packageDirectory: string): Promi
   return copy;
 }
 
-/** Make a copy readable for everybody, since a strict umask may have restricted the modes of the original. */
+/** Make a copy world-readable, since a strict umask may have restricted the modes of the original. */
 async function makeReadable(directory: string): Promise<void> {
   for (const entry of await readdir(directory, { recursive: true, withFileTypes: true })) {
     const name = path.join(entry.parentPath, entry.name);

@@ -12,8 +12,8 @@ const INITDB_MS = 300_000;
 
 /**
  * Create the cluster if there is none: UTF-8, PostgreSQL's own C.UTF-8 (equal order on every system, no dependency on
- * its locales), password login only. It is created under a temporary name and renamed, so that a killed process leaves
- * no incomplete cluster. Call this under the lock of the data directory.
+ * its locales), password login only. Create it under a temporary name and rename it, so that a killed process leaves no
+ * incomplete cluster. Call this under the lock of the data directory.
  * @throws AppError `postgres_version_mismatch` if the cluster is of another major version, `postgres_initdb_failed`
  */
 export async function ensureCluster(
@@ -55,7 +55,7 @@ async function createCluster(
         `--username=${SUPERUSER}`,
         `--pwfile=${passwordCopy}`,
         '--auth=scram-sha-256',
-        // Iterations protect weak passwords; 32 random bytes need none, and every connection would be slower.
+        // Iterations protect weak passwords. With 32 random bytes they would only slow down every connection.
         '--set=scram_iterations=1',
         '--encoding=UTF8',
         '--locale-provider=builtin',
@@ -114,8 +114,8 @@ export async function readPassword(data: DataDirectory): Promise<Secret> {
 }
 
 /**
- * Write `postgresql.conf` with modest settings for a machine that does other work too. PostgreSQL reads the operator's
- * settings from `<data dir>/postgres.conf` last.
+ * Write `postgresql.conf` with modest settings for a shared machine. PostgreSQL reads the operator's settings from
+ * `<data dir>/postgres.conf` last.
  */
 export async function writeSettings(
   data: DataDirectory,
@@ -139,7 +139,7 @@ export async function writeSettings(
     datestyle: 'iso, mdy',
     lc_messages: 'C',
     default_text_search_config: 'pg_catalog.simple',
-    // The log is bounded. It holds starts, stops, recoveries and fatal errors, but no statements, rows or keys.
+    // Bound the log: starts, stops, recoveries and fatal errors, but no statements, rows or keys.
     logging_collector: 'off',
     log_min_messages: 'log',
     log_min_error_statement: 'panic',
@@ -167,8 +167,8 @@ export async function writeSettings(
 }
 
 /**
- * Create the directory for the unix socket, which only the user of the server may enter. An existing one must belong to
- * that user, since another user may have created it first in the shared temporary directory.
+ * Create the directory for the unix socket. Only the server's user may enter it. An existing one must belong to that
+ * user, since another user may have created it first in the shared temporary directory.
  * @throws AppError `postgres_socket_directory_foreign`
  */
 export async function ensureSocketDirectory(directory: string, user: ServerUser | null): Promise<void> {

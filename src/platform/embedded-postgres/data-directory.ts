@@ -14,7 +14,7 @@ export interface DataDirectory {
   readonly usersPipe: string;
   readonly socketDirectory: string;
   readonly binariesDirectory: string;
-  /** Give a file that root created to the owner of the data directory, who must be able to work without root later. */
+  /** Give a file that root created to the owner of the data directory, who may later run without root. */
   own(file: string): Promise<void>;
 }
 
@@ -48,7 +48,7 @@ export function isRoot(): boolean {
 const LEFTOVERS = /^postgres\.(lock[-.]|new-)/;
 const LEFTOVER_MS = 3_600_000;
 
-/** Remove the files of killed processes: incomplete clusters, claims to the lock. */
+/** Remove what killed processes left: incomplete clusters and claims to the lock. */
 export async function removeLeftovers(data: DataDirectory): Promise<void> {
   for (const name of await readdir(data.path)) {
     if (!LEFTOVERS.test(name)) continue;
@@ -59,8 +59,8 @@ export async function removeLeftovers(data: DataDirectory): Promise<void> {
 }
 
 /**
- * Make sure that `user` can traverse the data directory. Only root needs this, since the server runs as another user
- * then. A data directory of root becomes traversable, but not readable, for the group of that user, and closed to all
+ * Make sure that `user` can traverse the data directory. Only root needs this, because the server then runs as another
+ * user. A data directory of root becomes traversable, but not readable, for the group of that user, and closed to all
  * others.
  * @throws AppError `data_directory_unreachable` if a directory above is closed to that user
  */
@@ -71,7 +71,7 @@ export async function allowTraversal(data: DataDirectory, user: ServerUser): Pro
     await chown(data.path, 0, user.gid);
     await chmod(data.path, 0o710);
     if (await canTraverse(data.path, user)) return;
-    // The user may enter by other means, or a directory above is closed.
+    // The user may have other access, or a directory above is closed.
     await chown(data.path, 0, gid);
     await chmod(data.path, mode & 0o7777);
   }
@@ -86,7 +86,7 @@ export async function allowTraversal(data: DataDirectory, user: ServerUser): Pro
 }
 
 /**
- * Return true if `user` can traverse a directory. This tests as that user, since modes alone ignore ACLs, mount options
+ * Return true if `user` can traverse a directory. Test as that user, because modes don't reflect ACLs, mount options
  * and security modules.
  */
 export async function canTraverse(directory: string, user: ServerUser): Promise<boolean> {

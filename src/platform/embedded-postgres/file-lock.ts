@@ -54,7 +54,7 @@ async function acquire(
       const chain = await tryAcquire(file, claim);
       if (chain !== null) {
         const now = new Date();
-        await utimes(claim, now, now); // this is also the inode of the lock: its age is that of the critical section
+        await utimes(claim, now, now); // the lock is the same inode, so its age is that of the critical section
         return chain;
       }
       if (performance.now() > deadline) {

@@ -81,7 +81,7 @@ function socketPath(directory: string, port: number): string {
   return path.join(directory, `.s.PGSQL.${port}`);
 }
 
-/** Wait until the server accepts connections; returns null if it ends instead. */
+/** Wait until the server accepts connections. Return null if it exits instead. */
 export async function waitUntilReady(data: DataDirectory): Promise<Postmaster | null> {
   const deadline = performance.now() + READY_MS;
   for (;;) {
@@ -93,12 +93,12 @@ export async function waitUntilReady(data: DataDirectory): Promise<Postmaster | 
 }
 
 /**
- * Start the server, detached, in a session of its own, so that it outlives this process and receives no signals of its
- * terminal. Call this under the lock of the data directory, while no server runs. It tries a few times, since workers
- * of a killed server may still hold its memory.
+ * Start the server detached, in its own session, so that it outlives this process and gets no signals from its
+ * terminal. Call this under the lock of the data directory, while no server runs. Try a few times, since workers of a
+ * killed server may still hold its memory.
  *
- * This does not use `pg_ctl start`, which runs a shell without quoting special characters of the path, checks for the
- * outcome only every 100 ms, and does not report how the server ended.
+ * Don't use `pg_ctl start`: it runs a shell without quoting special characters in the path, checks the outcome only
+ * every 100 ms, and doesn't report how the server exited.
  * @throws AppError `postgres_start_failed`
  */
 export async function startPostmaster(
@@ -120,8 +120,9 @@ export async function startPostmaster(
 }
 
 /**
- * Remove a `postmaster.pid` whose pid is in use again. PostgreSQL removes a stale file itself, but refuses to start if
- * another process has its pid, which is common after a container restart. The caller knows that no server runs.
+ * Remove a `postmaster.pid` whose pid another process now has. PostgreSQL removes a stale file itself, but refuses to
+ * start if another process has its pid, which is common after a container restart. The caller knows that no server
+ * runs.
  */
 async function removeMisleadingPidFile(data: DataDirectory): Promise<void> {
   const file = path.join(data.cluster, 'postmaster.pid');
@@ -129,7 +130,7 @@ async function removeMisleadingPidFile(data: DataDirectory): Promise<void> {
   if (pid > 0 && isInUse(pid)) await unlink(file);
 }
 
-/** Start the server once. Return it when it accepts connections, or the reason why it does not. */
+/** Try to start the server once. Return it when it accepts connections, or the reason for the failure. */
 async function startOnce(
   data: DataDirectory,
   binaries: PostgresBinaries,
@@ -190,8 +191,8 @@ export async function stopPostmaster(
 }
 
 /**
- * Choose the directory of the socket: the data directory or, if that path is too long for a socket address, the
- * temporary directory under a name with a hash of the path. `postmaster.pid` records it for other processes.
+ * Choose the directory of the socket: the data directory or, if its path is too long for a socket address, a directory
+ * in the system's temporary folder named by a hash of the path. `postmaster.pid` records it for other processes.
  */
 async function chooseSocketDirectory(data: DataDirectory, user: ServerUser | null): Promise<string> {
   const hash = createHash('sha256').update(data.path).digest('hex').slice(0, 12);

@@ -4,8 +4,8 @@ import { promisify } from 'node:util';
 import { z } from 'zod';
 
 /**
- * Identity of a process. The start time distinguishes it from a later process with the same pid, the namespace from one
- * with the same pid in another container that shares the data directory.
+ * Identity of a process. The start time distinguishes it from a later process with the same pid. The namespace
+ * distinguishes it from a process with the same pid in another container that shares the data directory.
  */
 export const ProcessIdentity = z.object({
   pid: z.number().int().positive(),
@@ -17,9 +17,7 @@ export const ProcessIdentity = z.object({
 });
 export type ProcessIdentity = z.infer<typeof ProcessIdentity>;
 
-/**
- * State of a process; `unknown` if it runs, or ran, in another pid namespace of this machine, which we cannot inspect.
- */
+/** State of a process; `unknown` if it is or was in another pid namespace of this machine, which we can't inspect. */
 export type Liveness = 'alive' | 'dead' | 'unknown';
 
 let own: Promise<ProcessIdentity> | undefined;
@@ -38,7 +36,7 @@ export function ownIdentity(): Promise<ProcessIdentity> {
   return own;
 }
 
-/** Determine if the process with a recorded identity still runs. A zombie counts as dead. */
+/** Check if the process with a recorded identity is still running. A zombie counts as dead. */
 export async function livenessOf(identity: ProcessIdentity): Promise<Liveness> {
   const self = await ownIdentity();
   if (identity.bootId !== self.bootId) return 'dead';

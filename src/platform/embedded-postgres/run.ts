@@ -1,6 +1,6 @@
 import { type ExecFileOptions, execFile, type SpawnOptions } from 'node:child_process';
 
-/** Operating system user that the server runs as; null stands for the user of this process. */
+/** Operating system user that runs the server; null for the user of this process. */
 export interface ServerUser {
   readonly uid: number;
   readonly gid: number;
@@ -14,8 +14,9 @@ export interface RunResult {
 }
 
 /**
- * Return the options to start a program as `user`: in `/`, since the working directory of this process may be closed to
- * that user, and with a fixed environment, since PGDATA, PGOPTIONS and similar variables must have no effect.
+ * Return the options to start a program as `user`. It starts in `/`, since the user may not have access to this
+ * process's working directory, and with a fixed environment, so that PGDATA, PGOPTIONS and similar variables have no
+ * effect.
  */
 export function serverProcessOptions(user: ServerUser | null): SpawnOptions {
   return {

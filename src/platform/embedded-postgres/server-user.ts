@@ -7,9 +7,9 @@ const EXISTING_USERS = ['postgres', '_postgres', 'service-postgres'];
 const NEW_USER = 'service-postgres';
 
 /**
- * Find the user to run the server as: null (the user of this process) unless that is root, which PostgreSQL refuses.
- * For root it is the owner of the cluster, so that the owner never changes. Otherwise it is the owner of the data
- * directory unless that is root, else `postgres`, else a system user created for this purpose, else `nobody`.
+ * Find the user to run the server as: null (this process's user) unless that is root, which PostgreSQL refuses. For
+ * root, return the owner of an existing cluster, so that it never changes. Without a cluster, return the owner of the
+ * data directory unless that is root, else `postgres`, else a system user created for this purpose, else `nobody`.
  */
 export async function findServerUser(data: DataDirectory): Promise<ServerUser | null> {
   if (!isRoot()) return null;

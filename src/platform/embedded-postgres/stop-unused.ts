@@ -1,6 +1,4 @@
-/**
- * Program that stops the embedded PostgreSQL of a data directory unless a process uses it, which ends it with status 1.
- */
+/** Program that stops the embedded PostgreSQL of a data directory. Exits with status 1 if a process uses the server. */
 import { stopUnusedServer } from '../embedded-postgres.ts';
 
 const [dataDir] = process.argv.slice(2);

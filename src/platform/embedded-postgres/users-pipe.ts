@@ -6,12 +6,12 @@ import { fileURLToPath } from 'node:url';
 import type { DataDirectory } from './data-directory.ts';
 import { run, serverProcessOptions } from './run.ts';
 
-/** Time after the death of the last user in which another process may take over the server. */
+/** Time after the last user's death in which another process can take over the server. */
 const UNUSED_SECONDS = 15;
 
 /**
- * Program that waits until no process holds the pipe any more, and then stops the server unless it has users again. The
- * kernel closes the pipe of a killed process, so nothing needs to poll, and a shell takes little memory.
+ * Program that waits until no process holds the pipe, and then stops the server unless it has new users. The kernel
+ * closes the pipe of a killed process, so the program needn't poll. As a shell script, it takes little memory.
  */
 const WATCH = `
 while cat "$1" >/dev/null 2>&1; do
@@ -22,8 +22,8 @@ while cat "$1" >/dev/null 2>&1; do
 done`;
 
 /**
- * Hold the pipe of the server's users until the handle is closed or this process dies. Return null where the file
- * system has no pipes: there, the server of killed processes runs until the next process that uses it has ended.
+ * Hold the pipe of the server's users until the handle is closed or this process dies. Return null if the file system
+ * has no pipes. The server of killed processes then runs until the next process that uses it ends.
  */
 export async function holdUsersPipe(data: DataDirectory): Promise<FileHandle | null> {
   try {
@@ -32,7 +32,7 @@ export async function holdUsersPipe(data: DataDirectory): Promise<FileHandle | n
       const made = await run('mkfifo', ['-m', '600', data.usersPipe]);
       if (made.status === 0) await data.own(data.usersPipe);
     }
-    // Open it for both directions, because opening it for one waits for the other.
+    // Open it for reading and writing: opening one end would block until another process opens the other.
     const handle = await open(data.usersPipe, constants.O_RDWR | constants.O_NONBLOCK);
     if ((await handle.stat()).isFIFO()) return handle;
     await handle.close();
@@ -52,6 +52,6 @@ export function watchUsersPipe(data: DataDirectory): void {
     detached: true,
     stdio: 'ignore',
   });
-  child.on('error', () => undefined); // without a shell the server ends as where there are no pipes
+  child.on('error', () => undefined); // without a shell, the server stops as on a file system without pipes
   child.unref();
 }

@@ -34,7 +34,7 @@ export async function countLiveUsers(data: DataDirectory): Promise<number> {
 }
 
 /**
- * Remove all users that are not alive in this namespace. Correct only while no server runs, since the users of other
+ * Remove all users that are not alive in this namespace. Call this only while no server runs: the users of other
  * namespaces ended with it.
  */
 export async function forgetFormerUsers(data: DataDirectory): Promise<void> {

@@ -33,19 +33,20 @@ import {
 import type { ReadFiles, ReadRequest } from './read-files.ts';
 
 /**
- * Folder of temporary files. No key begins with a dot. The folder is in the file system of the objects, for renaming.
+ * Folder of temporary files. No key begins with a dot. It is on the same file system as the objects, so that renaming
+ * works.
  */
 const TEMPORARY = '.tmp';
 const TEMPORARY_MS_MAX = 3_600_000;
-/** Maximum length of an object that the thread of durable files writes. */
+/** Maximum length of an object that the durable-file thread writes. */
 const WRITTEN_ON_THREAD_BYTES_MAX = READ_BYTES;
 const READER = new URL('./read-files.ts', import.meta.url);
 
 /**
- * Open a storage of objects as files below `directory`, with keys as paths. A file is written under a temporary name,
- * flushed to the disk and renamed; then its folder is flushed. A crash leaves only temporary files; this function
- * removes those older than an hour.
- * @param options.threads read many small objects together; without them, each object is read by itself
+ * Open object storage in files below `directory`, with keys as paths. Each file is written under a temporary name,
+ * flushed to disk and renamed; then its folder is flushed. A crash leaves only temporary files. This function removes
+ * those older than an hour.
+ * @param options.threads for reading many small objects together; without them, each is read separately
  */
 export async function openDiskObjects(options: { directory: string; threads?: Threads }): Promise<Objects> {
   const root = path.resolve(options.directory);
@@ -78,7 +79,7 @@ class DiskObjects implements Objects {
     const temporary = path.join(this.#temporary, randomUUID());
     const ifAbsent = options.ifAbsent === true;
     if (body instanceof Uint8Array && body.length <= WRITTEN_ON_THREAD_BYTES_MAX) {
-      // Copy the bytes, since the caller keeps them, and they may be a part of a much larger buffer.
+      // Copy the bytes: the caller keeps them, and they may be part of a much larger buffer.
       const bytes = new Uint8Array(body);
       const [sha256 = ''] = await this.#write([{ temporary, target, bytes }], { ifAbsent, transfer: [bytes.buffer] });
       return { sizeBytes: body.length, sha256 };
@@ -103,7 +104,7 @@ class DiskObjects implements Objects {
     } catch (error) {
       if (codeOf(error) !== 'EXDEV') throw translate(error);
     }
-    // The file is on another file system and has to be copied.
+    // The file is on another file system, so copy it.
     const stored = await this.put(key, createReadStream(file));
     await unlink(file);
     return stored;
@@ -163,7 +164,7 @@ class DiskObjects implements Objects {
     signal?.throwIfAborted();
     const { file, size } = await this.#open(key);
     try {
-      // A file never grows, so finding its end takes no read.
+      // Files never grow, so the size alone gives the end.
       for (let position = start; position <= Math.min(end, size - 1); ) {
         signal?.throwIfAborted();
         const wanted = Math.min(READ_BYTES, end - position + 1, size - position);
@@ -247,9 +248,7 @@ class DiskObjects implements Objects {
     throw objectNotFound(key);
   }
 
-  /**
-   * Identify the content of a file by its inode number and time of modification, since every write makes a new file.
-   */
+  /** Identify a file's content by inode number and modification time, since every write creates a new file. */
   async #identify(key: string): Promise<Omit<ListedObject, 'key'> | null> {
     try {
       const found = await stat(this.#pathOf(key), { bigint: true });
@@ -262,7 +261,7 @@ class DiskObjects implements Objects {
     }
   }
 
-  /** Write files, and move them to their places. @returns their SHA-256 */
+  /** Write files and move them into place. @returns their SHA-256 */
   async #write(
     files: readonly NewFile[],
     { ifAbsent = false, transfer = [] }: { ifAbsent?: boolean; transfer?: readonly ArrayBuffer[] } = {},

@@ -17,28 +17,28 @@ import { freeMemory } from '../free-memory.ts';
 import { loadSyncfs, type Syncfs } from './syncfs.ts';
 
 /**
- * Number of files or folders from which one flush of the file system replaces separate flushes. It takes about as long
- * as one.
+ * Minimum number of files or folders for flushing the whole file system instead, which takes about as long as one
+ * flush.
  */
 const GROUP_MIN = 8;
 /** Number of attempts to move a file into its folder. Another process may remove the folder while it is empty. */
 const PLACE_ATTEMPTS = 10;
 const FLUSHED_FOLDERS_MAX = 4_096;
 
-/** File to be moved to its place. */
+/** File to be moved into place. */
 export interface NewFile {
-  /** Name until the move, in the same file system. */
+  /** Name before the move, on the same file system. */
   readonly temporary: string;
   readonly target: string;
   /** Content to write first; null if the temporary file is complete and flushed. */
   readonly bytes: Uint8Array | null;
 }
 
-/** Change of files that is on the disk once it is done. */
+/** Change of files that is durable once done. */
 export type DurableChange =
-  /** Write files; with `ifAbsent` only where none exists. After a failure, some of them may be in their places. */
+  /** Write files; with `ifAbsent` only where none exists. After a failure, some may be in place. */
   | { readonly kind: 'write'; readonly files: readonly NewFile[]; readonly ifAbsent: boolean }
-  /** Make the removal of an entry from `folder` durable, and remove the folders that it left empty. */
+  /** Make the removal of an entry from `folder` durable, and remove folders that became empty. */
   | { readonly kind: 'removal'; readonly folder: string };
 
 /** Fault of a file operation. It is a value, since errors lose their fields between threads. */
@@ -56,34 +56,35 @@ export interface Changed {
   readonly sha256: readonly string[];
 }
 
-/** Change with its progress so far. */
+/** Change and its progress. */
 interface Progress {
   readonly change: DurableChange;
   readonly sha256: string[];
   fault: FileFault | null;
 }
 
-/** File or folder whose flush changes wait for. */
+/** File or folder to flush, and the changes that wait for it. */
 interface Unflushed {
   readonly changes: Progress[];
   readonly flush: () => void;
 }
 
 /**
- * Makes changes of files below a folder durable, many at a time. A file is written under a temporary name, flushed and
- * moved to its place; then its folder is flushed. Every call waits for the disk, so this needs a thread of its own.
+ * Makes changes of files below a folder durable, many at a time. Each file is written under a temporary name, flushed
+ * and moved into place; then its folder is flushed. Every call blocks on the disk, so use this on a dedicated thread.
  */
 export class DurableChanges {
   readonly #root: string;
   readonly #load: (folder: string) => Syncfs | null;
-  /** Undefined until it is needed; null if the system has none. */
+  /** Undefined until first needed; null if the system has none. */
   #syncfs: Syncfs | null | undefined;
   /**
-   * Identities, by name, of folders whose path from the root is on the disk. A name may belong to another folder now.
+   * Identities of folders that are durable with their path from the root, by name. A name may now belong to another
+   * folder.
    */
   readonly #flushed = new LRUCache<string, string>({ max: FLUSHED_FOLDERS_MAX });
 
-  /** @param load loads the flush of a whole file system; null if there is none */
+  /** @param load loads the function that flushes a whole file system; null if there is none */
   constructor(root: string, load = loadSyncfs) {
     this.#root = root;
     this.#load = load;
@@ -99,7 +100,7 @@ export class DurableChanges {
     return made.map(({ fault, sha256 }) => ({ fault, sha256 }));
   }
 
-  /** Flush by one call if there are many. Otherwise, or if that fails, flush one by one. */
+  /** Flush the whole file system if there are many. Otherwise, or if that fails, flush one by one. */
   #flush(unflushed: readonly Unflushed[]): void {
     if (unflushed.length >= GROUP_MIN && this.#flushFileSystem()) return;
     for (const { changes, flush } of unflushed) {
@@ -140,7 +141,7 @@ export class DurableChanges {
     return [...removals, ...folders.values()];
   }
 
-  /** Remove the empty folders from `start` upwards. @returns flush of the first folder that is not empty */
+  /** Remove the empty folders from `start` upwards. @returns function that flushes the first folder that isn't empty */
   #prune(start: string): () => void {
     for (let folder = start; folder !== this.#root; folder = path.dirname(folder)) {
       const fault = faultOf(() => rmdirSync(folder));
@@ -152,7 +153,7 @@ export class DurableChanges {
 
   /**
    * Flush `folder` and the folders above it, up to the root or to one whose path this process has flushed before.
-   * Existing folders are included, since another writer may have created one without having flushed it yet.
+   * Include existing folders, since another writer may have created one and not flushed it yet.
    */
   #flushPath(folder: string): void {
     const flushed: [folder: string, identity: string][] = [];
@@ -166,7 +167,7 @@ export class DurableChanges {
   }
 }
 
-/** Write the temporary files of a change, and free their bytes. @returns those files */
+/** Write the temporary files of a change, and free their bytes. @returns the written files */
 function writeFiles(progress: Progress): Unflushed[] {
   if (progress.change.kind !== 'write') return [];
   const written = progress.change.files.filter(hasBytes);
@@ -183,7 +184,7 @@ function writeFiles(progress: Progress): Unflushed[] {
   return written.map(({ temporary }) => ({ changes: [progress], flush: () => withOpen(temporary, 'r+', fsyncSync) }));
 }
 
-/** Move the files of a change to their places. */
+/** Move the files of a change into place. */
 function placeFiles(progress: Progress): void {
   const { change } = progress;
   if (change.kind !== 'write' || progress.fault !== null) return;
@@ -206,7 +207,7 @@ function placeFile({ temporary, target }: NewFile, ifAbsent: boolean): void {
   }
 }
 
-/** Remove the files that a change wrote under temporary names and did not move. */
+/** Remove temporary files that a change wrote but didn't move. */
 function removeTemporary({ change, fault }: Progress): void {
   if (change.kind !== 'write' || (fault === null && !change.ifAbsent)) return;
   for (const { temporary } of change.files.filter(hasBytes)) faultOf(() => unlinkSync(temporary));
@@ -216,7 +217,7 @@ function hasBytes(file: NewFile): file is NewFile & { readonly bytes: Uint8Array
   return file.bytes !== null;
 }
 
-/** Flush a folder. @returns its identity, since its name may belong to another folder later */
+/** Flush a folder. @returns its identity, since another folder may later have its name */
 function flushFolder(folder: string): string {
   return withOpen(folder, 'r', (file) => {
     fsyncSync(file);
@@ -235,7 +236,7 @@ function withOpen<T>(name: string, flags: string, use: (file: number) => T): T {
 }
 
 /**
- * Run a step, and ignore a missing folder. Another process may delete a folder right after a file was written there.
+ * Run a step, and ignore a missing folder: another process may delete a folder right after a file was written there.
  */
 function ignoreMissing(step: () => void): void {
   const fault = faultOf(step);

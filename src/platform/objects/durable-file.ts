@@ -7,15 +7,15 @@ import { type ObjectBody, type StoredObject, storageFull } from './objects.ts';
 
 /** Number of bytes per read, and per update of the hash. */
 export const READ_BYTES = 256 * 1024;
-/** Number of bytes per read of a whole file. A signal can end the reading in between. */
+/** Number of bytes per read of a whole file. A signal can abort between reads. */
 const WHOLE_READ_BYTES = 8 * 1024 * 1024;
 
-/** Write a new file and flush it to the disk; the hash is computed while writing. */
+/** Write a new file, hash it while writing, and flush it to disk. */
 export async function writeFile(name: string, body: ObjectBody, signal?: AbortSignal): Promise<StoredObject> {
   const hash = createHash('sha256');
   let sizeBytes = 0;
   let file: FileHandle | undefined;
-  // A stream that fails before it is read makes the read throw; without a listener it would end the process.
+  // If a stream fails before it is read, the later read throws. Without a listener, the error would end the process.
   if (body instanceof Readable) {
     body.on('error', () => {});
     if (signal) addAbortSignal(signal, body);
@@ -42,12 +42,12 @@ export async function writeFile(name: string, body: ObjectBody, signal?: AbortSi
   return { sizeBytes, sha256: hash.digest('hex') };
 }
 
-/** Cut bytes into parts that take about a millisecond to hash. */
+/** Split bytes into parts that take about a millisecond to hash. */
 function* partsOf(bytes: Uint8Array): Generator<Uint8Array> {
   for (let from = 0; from < bytes.length; from += READ_BYTES) yield bytes.subarray(from, from + READ_BYTES);
 }
 
-/** Hash an existing file and flush it to the disk. */
+/** Hash an existing file and flush it to disk. */
 export async function hashAndFlush(name: string): Promise<StoredObject> {
   const hash = createHash('sha256');
   let sizeBytes = 0;
@@ -66,9 +66,7 @@ export async function hashAndFlush(name: string): Promise<StoredObject> {
   return { sizeBytes, sha256: hash.digest('hex') };
 }
 
-/**
- * Read a file of this size. Return fewer bytes if the file is shorter. A file of an object is replaced, never changed.
- */
+/** Read a file of this size. Return fewer bytes if it is shorter. Object files are replaced, never modified. */
 export async function readWhole(file: FileHandle, size: number, signal?: AbortSignal): Promise<Uint8Array> {
   // Use a separate buffer, which can be moved to a thread.
   const bytes = new Uint8Array(size);
@@ -91,7 +89,7 @@ export async function removeOldFiles(folder: string, ageMs: number): Promise<voi
   }
 }
 
-/** Return true if the file does not exist, or if a file exists where the key needs a folder. */
+/** Return true if the file doesn't exist, or if a file is where the key needs a folder. */
 export function isMissing(error: unknown): boolean {
   const code = codeOf(error);
   return code === 'ENOENT' || code === 'ENOTDIR';
@@ -99,7 +97,7 @@ export function isMissing(error: unknown): boolean {
 
 const UNAVAILABLE = new Set(['EIO', 'EROFS', 'EACCES', 'EPERM', 'EMFILE', 'ENFILE', 'ESTALE', 'ENODEV', 'ENXIO']);
 
-/** Translate an error of the file system into one of `Objects`. */
+/** Translate a file system error into an error of `Objects`. */
 export function translate(error: unknown): unknown {
   if (error instanceof AppError) return error;
   const code = codeOf(error);

@@ -1,9 +1,9 @@
-/** Main module of the thread that makes changes of files durable. It makes waiting changes together. */
+/** Main module of the thread that makes changes of files durable. It processes waiting changes together. */
 import { parentPort, receiveMessageOnPort, workerData } from 'node:worker_threads';
 import { messageOf, type ThreadCall, type ThreadReply } from '../dedicated-thread.ts';
 import { type DurableChange, DurableChanges } from './durable-changes.ts';
 
-/** Maximum number of changes made together. The first of them waits for the last. */
+/** Maximum number of changes per round. The first one waits for the last. */
 const TOGETHER_MAX = 256;
 
 const port = parentPort as NonNullable<typeof parentPort>;

@@ -4,7 +4,7 @@ import { type Changed, type DurableChange, toError } from './durable-changes.ts'
 
 /**
  * Makes changes of files below a folder durable on a thread, which starts on first use. A file takes about ten system
- * calls, each of which would wake a thread of the event loop. The thread also flushes many files by one call.
+ * calls. Asynchronously, each would wake a thread of libuv. The thread also flushes many files with one call.
  */
 export class DurableWriter {
   readonly #root: string;
@@ -16,7 +16,7 @@ export class DurableWriter {
 
   /**
    * Make a change.
-   * @param transfer buffers of its bytes that are moved, not copied
+   * @param transfer buffers to move instead of copying
    * @returns SHA-256, in hexadecimal, of the content of each file that was written
    * @throws the error of the file system, with `code` and `syscall`; AppError `objects_unavailable` if the thread ends
    */
@@ -30,7 +30,7 @@ export class DurableWriter {
     return sha256;
   }
 
-  /** Start the thread, unless it runs. */
+  /** Start the thread unless it is running. */
   prepare(): DedicatedThread<DurableChange> {
     if (this.#thread === null || this.#thread.isEnded) {
       this.#thread = new DedicatedThread(new URL('./durable-thread.ts', import.meta.url), 'durable files', this.#root);

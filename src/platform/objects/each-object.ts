@@ -4,7 +4,7 @@ import { checkKey, type NewObject, type Objects } from './objects.ts';
 
 const AT_ONCE_MAX = 16;
 
-/** Read objects side by side, one request for each. @see Objects.getMany */
+/** Read objects concurrently, one request each. @see Objects.getMany */
 export async function getEach(
   objects: Pick<Objects, 'get'>,
   keys: readonly string[],
@@ -22,7 +22,7 @@ export async function getEach(
   );
 }
 
-/** Write objects side by side, one request for each. @see Objects.putMany */
+/** Write objects concurrently, one request each. @see Objects.putMany */
 export async function putEach(
   objects: Pick<Objects, 'put'>,
   written: readonly NewObject[],
@@ -37,7 +37,7 @@ export async function putEach(
   );
 }
 
-/** Delete the objects under each of these prefixes, side by side. */
+/** Delete the objects under each prefix, concurrently. */
 export async function deleteEachPrefix(
   objects: Pick<Objects, 'deletePrefix'>,
   prefixes: readonly string[],
@@ -51,7 +51,7 @@ export async function deleteEachPrefix(
   );
 }
 
-/** Wait for all of them, then throw the error of the first one that failed. Nothing goes on in the background. */
+/** Wait for all calls, then throw the error of the first one that failed. No work continues in the background. */
 async function settle<T>(works: readonly (() => Promise<T>)[]): Promise<T[]> {
   const limit = pLimit(AT_ONCE_MAX);
   const started = works.map((work) => limit(async () => work()));

@@ -5,9 +5,9 @@ import { PROBES_PREFIX } from './probe-objects.ts';
 const LOCK = 'deletion of objects';
 
 /**
- * Wrap a storage so that no process deletes objects while another one runs `withoutDeletions`. A deletion waits up to
- * 15 s and then fails with `postgres_contention` (503, retryable). Its caller tries again later, as after an outage.
- * Probes and unreferenced objects are not guarded.
+ * Wrap an object storage so that no process deletes objects while another one runs `withoutDeletions`. A deletion waits
+ * up to 15 s and then fails with `postgres_contention` (503, retryable). Its caller retries later, as after an outage.
+ * Probes and unreferenced objects aren't guarded.
  */
 export function guardDeletions(objects: Objects, sql: Sql): Objects {
   const lock = new DeletionLock(sql);
@@ -30,7 +30,7 @@ export function guardDeletions(objects: Objects, sql: Sql): Objects {
   };
 }
 
-/** Time to keep the lock for the next deletion. Deletions may join its holders during that time. */
+/** Time to keep the lock for further deletions to share. */
 const LINGER_MS = 20;
 const JOIN_MS_MAX = 1_000;
 
@@ -44,7 +44,7 @@ interface Hold {
   timer: NodeJS.Timeout | undefined;
 }
 
-/** Shared lock on deletions. Consecutive deletions share one transaction, for at most about a second. */
+/** Shared lock on deletions. Consecutive deletions share a transaction for up to about a second. */
 class DeletionLock {
   readonly #sql: Sql;
   #current: Hold | null = null;

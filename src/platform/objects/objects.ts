@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import { AppError } from '../errors.ts';
 
-/** Length of a written object and the SHA-256 of its bytes in hexadecimal. */
+/** Length of a written object and the hexadecimal SHA-256 of its bytes. */
 export interface StoredObject {
   readonly sizeBytes: number;
   readonly sha256: string;
@@ -10,13 +10,13 @@ export interface StoredObject {
 export interface ListedObject {
   readonly key: string;
   readonly sizeBytes: number;
-  /** Opaque tag of this content in this storage. It differs once the object has been written with other bytes. */
+  /** Opaque tag of the content in this storage. It changes when other bytes are written. */
   readonly tag: string;
 }
 
 /**
  * Content of an object: its bytes, or an iterable of blocks such as a stream. A block is no longer used once the next
- * one is requested, so that an iterable can fill the same memory again.
+ * one is requested, so that an iterable can reuse its memory.
  */
 export type ObjectBody = Uint8Array | AsyncIterable<Uint8Array>;
 
@@ -25,7 +25,7 @@ export interface NewObject {
   readonly bytes: Uint8Array;
 }
 
-/** Options with a signal that ends the operation at once with its reason. */
+/** Options with a signal that aborts the operation immediately with its reason. */
 interface Abortable {
   readonly signal?: AbortSignal;
 }
@@ -37,22 +37,22 @@ export const GET_BYTES_MAX = 256 * 1024 * 1024;
  * Storage of original files, chunk artifacts and bulk results. Every driver passes test/conformance/objects.ts.
  *
  * An object exists completely or not at all, and it is durable once its write has resolved. No key may be a folder of
- * another one (`a/b` and `a/b/c`), since some drivers cannot store both.
+ * another one (`a/b` and `a/b/c`), since some drivers can't store both.
  *
- * Every method throws AppError `objects_unavailable` (503) if the storage does not answer, and `object_key_invalid`
- * (500) for a key that does not match the pattern, which is a fault of ours. When its `signal` aborts, a method throws
- * the reason and leaves no partial object.
+ * Every method throws AppError `objects_unavailable` (503) if the storage doesn't answer, and `object_key_invalid`
+ * (500) for a malformed key, which is our bug. When its `signal` aborts, a method throws the reason and leaves no
+ * partial object.
  */
 export interface Objects {
   /**
-   * Write an object, replacing any older one of that key. With `ifAbsent` a key is written at most once. An aborted
-   * signal destroys a stream at once; any other iterable that waits has to end by itself.
+   * Write an object, replacing any older one with that key. With `ifAbsent`, a key is written at most once. An abort
+   * destroys a stream immediately. Any other pending iterable has to end by itself.
    * @throws AppError `object_exists` (409) with `ifAbsent`; `storage_full` (503); the error of `body`
    */
   put(key: string, body: ObjectBody, options?: { ifAbsent?: boolean; signal?: AbortSignal }): Promise<StoredObject>;
 
   /**
-   * Move a local file that this process has written and closed into the storage.
+   * Move a local file into the storage. This process has written and closed it.
    * @throws AppError `storage_full` (503)
    */
   adopt(file: string, key: string): Promise<StoredObject>;
@@ -61,9 +61,9 @@ export interface Objects {
   get(key: string, options?: { maxBytes?: number; signal?: AbortSignal }): Promise<Uint8Array>;
 
   /**
-   * Read several small objects, as `get` would one by one.
+   * Read several small objects in one call. The results are those of `get`, with null for failures.
    * @param options.maxBytes limit for each object; the caller limits their sum
-   * @returns null in place of an object that is missing, too large or unread; `get` gives the reason
+   * @returns null for each object that is missing, too large or unreadable; `get` gives the reason
    */
   getMany(
     keys: readonly string[],
@@ -71,9 +71,9 @@ export interface Objects {
   ): Promise<(Uint8Array | null)[]>;
 
   /**
-   * Write several small objects, as `put` would one by one. All of them are durable once this has resolved. If it
-   * fails, or its signal aborts, some of them may be written, each completely.
-   * @param objects their bytes must not be used afterwards, since they may be moved to a thread
+   * Write several small objects in one call. All are durable once it resolves. If it fails or is aborted, some may be
+   * written, each completely.
+   * @param objects don't use their bytes afterwards, since they may be moved to a thread
    * @throws AppError `storage_full` (503)
    */
   putMany(objects: readonly NewObject[], options?: Abortable): Promise<void>;
@@ -88,8 +88,8 @@ export interface Objects {
   head(key: string, options?: Abortable): Promise<{ sizeBytes: number } | null>;
 
   /**
-   * Delete an object. A missing one is no error. While a backup is made, this waits unless the object is
-   * `unreferenced`: no row that was ever committed refers to it.
+   * Delete an object. A missing one is no error. While a backup is in progress, this waits unless the object is
+   * `unreferenced`: no committed row ever referred to it.
    */
   delete(key: string, options?: Abortable & { readonly unreferenced?: boolean }): Promise<void>;
 
@@ -99,7 +99,7 @@ export interface Objects {
   /** Delete all objects below `prefix`, which ends in `/`. Objects written in the meantime may remain. */
   deletePrefix(prefix: string, options?: Abortable): Promise<void>;
 
-  /** Prepare for the first write, so that it does not wait. */
+  /** Prepare for writing, so that the first write doesn't have to wait. */
   prepare(): void;
 
   /** Close connections. Pending operations may fail. */
@@ -112,15 +112,15 @@ const PREFIX = new RegExp(`^(${SEGMENT}/)+$`);
 const KEY_CHARACTERS_MAX = 512;
 
 /**
- * Check a key. The server makes keys from its own ids: lower case (some file systems ignore case), digits, `_`, `-`,
- * `.` in segments joined by `/`. No segment begins with a dot. Keys never contain names given by users.
+ * Check a key. The server builds keys from its own ids: lower case (some file systems ignore case), digits, `_`, `-`,
+ * `.` in segments joined by `/`. No segment begins with a dot. Keys never contain user-supplied names.
  * @throws AppError `object_key_invalid`
  */
 export function checkKey(key: string): void {
   if (!isKey(key)) throw invalidKey(key);
 }
 
-/** Return true if an object may have this key. */
+/** Return true for a valid object key. */
 export function isKey(key: string): boolean {
   return key.length <= KEY_CHARACTERS_MAX && KEY.test(key);
 }

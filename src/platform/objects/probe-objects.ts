@@ -2,7 +2,7 @@ import { AppError } from '../errors.ts';
 import { newId } from '../ids.ts';
 import type { Objects } from './objects.ts';
 
-/** Key prefix of objects that are written and deleted only to test the storage. */
+/** Key prefix of objects written and deleted only to test the storage. */
 export const PROBES_PREFIX = 'probes/';
 
 const WRITERS = 8;
@@ -36,8 +36,8 @@ export async function probeObjects(objects: Objects, signal?: AbortSignal): Prom
 
 /**
  * Check that the storage honours `ifAbsent` (on S3: `PUT` with `If-None-Match: *` answers 412 if the object exists).
- * The second of two consecutive writes must fail, and all but one of several concurrent writes. A store that does not
- * know the condition accepts every write, and the search index would lose rows without an error.
+ * The second of two consecutive writes must fail, and so must all but one of several concurrent writes. A store that
+ * ignores the condition accepts every write, and the search index would silently lose rows.
  * @throws AppError `conditional_writes_ignored` (500), and the errors of `Objects`
  */
 export async function requireConditionalWrites(objects: Objects): Promise<void> {
@@ -54,7 +54,7 @@ export async function requireConditionalWrites(objects: Objects): Promise<void> 
   }
 }
 
-/** Write one key concurrently by several writers, each of which writes its number. */
+/** Write one key by several concurrent writers, each of which writes its number. */
 async function writeConcurrently(
   objects: Objects,
   key: string,

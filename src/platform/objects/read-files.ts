@@ -2,18 +2,18 @@
 import { closeSync, constants, fstatSync, openSync, readSync } from 'node:fs';
 import { transferResult } from '../threads.ts';
 
-/** Space for each file in the first buffer. */
+/** Initial buffer space per file. */
 const FILE_BYTES = 32 * 1024;
-/** Content of files, one after the other. */
+/** Concatenated content of files. */
 export interface ReadFiles {
   readonly bytes: Uint8Array;
-  /** End of each file; null if it is missing, too large or unreadable. */
+  /** End offset of each file; null if it is missing, too large or unreadable. */
   readonly ends: readonly (number | null)[];
 }
 
 export interface ReadRequest {
   readonly names: readonly string[];
-  /** Maximum length of a file. */
+  /** Maximum length per file. */
   readonly bytesMax: number;
 }
 
@@ -23,7 +23,7 @@ export function readFiles({ names, bytesMax }: ReadRequest): unknown {
   const ends = names.map((name) => {
     let file: number | null = null;
     try {
-      // Do not wait for a named pipe.
+      // Don't block on a named pipe.
       file = openSync(name, constants.O_RDONLY | constants.O_NONBLOCK);
       const found = fstatSync(file);
       if (!found.isFile() || found.size > bytesMax) return null;
@@ -42,7 +42,7 @@ export function readFiles({ names, bytesMax }: ReadRequest): unknown {
       if (file !== null) closeSync(file);
     }
   });
-  // The buffer is exactly as long as the files, so that it can be moved as a whole.
+  // Trim the buffer to the length of the files, so that it can be moved as a whole.
   const content = bytes.buffer.transfer(end);
   return transferResult({ bytes: new Uint8Array(content), ends } satisfies ReadFiles, [content]);
 }

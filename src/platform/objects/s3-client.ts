@@ -4,7 +4,7 @@ import type { S3Settings } from '../storage-settings.ts';
 
 const CONNECTIONS_MAX = 64;
 const CONNECT_MS = 5_000;
-/** Time without a byte in either direction after which a request fails. */
+/** Time without any byte in either direction after which a request fails. */
 const IDLE_MS = 30_000;
 const ATTEMPTS_MAX = 4;
 
@@ -12,8 +12,8 @@ const ATTEMPTS_MAX = 4;
  * Open a client of the S3 API. All settings that the SDK would read from the environment or from files are explicit,
  * except for the credentials if the settings leave them to the role of the machine.
  *
- * Every request body is in memory, so that the SDK sends its CRC-32 in a header, since many stores refuse the trailer
- * of a streamed body. The SDK verifies answers that have a checksum.
+ * Every request body is in memory, so that the SDK sends its CRC-32 in a header: many stores refuse the trailer of a
+ * streamed body. The SDK verifies responses that have a checksum.
  */
 export function openS3Client(
   settings: S3Settings,
@@ -55,7 +55,7 @@ export function openS3Client(
       httpAgent: agent,
       httpsAgent: agent,
     },
-    // The SDK logs requests as objects, which contain inputs and headers. Only its texts are logged.
+    // The SDK logs requests as objects, which contain inputs and headers. Log only its strings.
     logger: { trace: () => {}, debug: () => {}, info: () => {}, warn: log('warn'), error: log('warn') },
   });
 }

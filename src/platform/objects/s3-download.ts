@@ -10,23 +10,22 @@ const RESUMES_MAX = 3;
 export interface DownloadSource {
   readonly client: S3Client;
   readonly bucket: string;
-  /** Full key in the bucket. */
+  /** Full key within the bucket. */
   readonly name: string;
 }
 
 export interface DownloadRange {
   readonly start: number;
-  /** Last byte, inclusive; null for the end of the object. */
+  /** Last byte, inclusive; null to read to the end of the object. */
   readonly end: number | null;
   readonly signal: AbortSignal | undefined;
-  /** Called with the number of bytes to come. An error that it throws ends the download. */
+  /** Called with the number of bytes to expect. If it throws, the download ends. */
   readonly onSize?: (sizeBytes: number) => void;
 }
 
 /**
- * Download the bytes of one version of an object, and resume after a lost connection. A download of the whole object is
- * verified by the checksum of the object, if it has one. The last bytes are yielded before the verification, but the
- * generator ends only after it.
+ * Download one version of an object, and resume after a lost connection. Verify a download of the whole object by its
+ * checksum, if it has one. The last bytes are yielded before the verification, but the generator ends only after it.
  * @throws the error of the request, untranslated; AppError `objects_unavailable` after the first bytes
  */
 export async function* download(source: DownloadSource, range: DownloadRange): AsyncGenerator<Uint8Array> {
@@ -77,7 +76,9 @@ export async function* download(source: DownloadSource, range: DownloadRange): A
   }
 }
 
-/** @param expected CRC-32 of S3 in Base64; for an upload in parts, the checksum of their checksums and their number */
+/**
+ * @param expected S3's CRC-32 in Base64; for a multipart upload, the checksum of the parts' checksums, and their number
+ */
 function hasChecksum(crc: number, expected: string | undefined): boolean {
   if (expected === undefined || expected.includes('-')) return true;
   const bytes = Buffer.alloc(4);
@@ -85,7 +86,7 @@ function hasChecksum(crc: number, expected: string | undefined): boolean {
   return bytes.toString('base64') === expected;
 }
 
-/** Return true if the network failed; false if the bytes are not those of the object. */
+/** Return true if the network failed; false if the bytes aren't those of the object. */
 function isOfNetwork(error: unknown): boolean {
   const { code, name } = Object(error) as { code?: unknown; name?: unknown };
   return typeof code === 'string' || name === 'TimeoutError';

@@ -3,11 +3,11 @@ import { NETWORK_REASONS } from '../network-reasons.ts';
 import { storageFull } from './objects.ts';
 
 const FULL = new Set(['QuotaExceeded', 'XMinioStorageFull', 'InsufficientStorage', 'InsufficientCapacity']);
-/** Codes of temporary refusals: credentials are being renewed, or clocks are being synchronised. */
+/** Codes of temporary refusals: credentials are being renewed, or clocks synchronised. */
 const TRANSIENT = new Set(['ExpiredToken', 'ExpiredTokenException', 'RequestTimeTooSkewed', 'RequestTimeout']);
 const CONFLICT = new Set(['ConditionalRequestConflict', 'OperationAborted']);
 
-/** Return the HTTP status of the answer of the store; undefined if there was no answer. */
+/** Return the HTTP status of the store's response; undefined without a response. */
 export function statusOf(error: unknown): number | undefined {
   const { httpStatusCode } = (error as { $metadata?: { httpStatusCode?: number } } | null)?.$metadata ?? {};
   return httpStatusCode;
@@ -23,25 +23,25 @@ export function isPreconditionFailed(error: unknown): boolean {
   return statusOf(error) === 412;
 }
 
-/** Return true if another write of the key was in progress, so that the write must be tried again. */
+/** Return true if another write of the key was in progress, so the write must be retried. */
 export function isConflict(error: unknown): boolean {
   return statusOf(error) === 409 && CONFLICT.has(nameOf(error));
 }
 
-/** Return true if the store does not support the operation, at least not in this form. */
+/** Return true if the store doesn't support the operation, at least in this form. */
 export function isNotImplemented(error: unknown): boolean {
   const status = statusOf(error);
   return status === 501 || status === 405 || (status === 400 && nameOf(error) !== 'NoSuchBucket');
 }
 
-/** Return true if the requested range begins after the end of the object. */
+/** Return true if the requested range starts after the end of the object. */
 export function isRangeNotSatisfiable(error: unknown): boolean {
   return statusOf(error) === 416;
 }
 
 /**
- * Translate an error of the store or the network into one of `Objects`. Keep only status and code of an answer, since
- * its text may repeat the request.
+ * Translate an error of the store or the network into an error of `Objects`. Keep only the status and code of a
+ * response, since its text may echo the request.
  */
 export function translate(error: unknown): unknown {
   if (error instanceof AppError) return error;
@@ -82,7 +82,7 @@ function refused(why: string, cause?: unknown): AppError {
   });
 }
 
-/** Refusals of a store in words, by the code of its answer, with the setting to check. */
+/** Explanations of a store's refusals by response code, with the setting to check. */
 const REASONS: Readonly<Record<string, string>> = {
   ...NETWORK_REASONS,
   InvalidAccessKeyId: 'it does not know the access key (AWS_ACCESS_KEY_ID)',
@@ -94,7 +94,7 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 
 /**
- * Name the bucket, its address, the settings and the cause in an error of the first use of a store. Return any other
+ * Add the bucket, its address, the settings and the cause to an error from the first use of a store. Return any other
  * error unchanged.
  */
 export function explainS3Failure(error: unknown, { bucket, endpoint }: { bucket: string; endpoint: string }): unknown {

@@ -16,7 +16,7 @@ import { type ObjectBody, objectExists, objectTooLarge, type StoredObject } from
 import { isConflict, isMissing, isPreconditionFailed, translate } from './s3-errors.ts';
 
 const PARTS_MAX = 10_000;
-/** Maximum number of parts being sent. An upload holds another part in memory, which it is filling. */
+/** Maximum number of parts being sent. An upload also holds the part that it is filling in memory. */
 const PARTS_PENDING_MAX = 2;
 const CONFLICTS_MAX = 8;
 const ABORT_MS = 10_000;
@@ -24,31 +24,31 @@ const ABORT_MS = 10_000;
 export interface UploadTarget {
   readonly client: S3Client;
   readonly bucket: string;
-  /** Full key in the bucket. */
+  /** Full key within the bucket. */
   readonly name: string;
 }
 
 export interface UploadOptions {
   readonly ifAbsent: boolean;
-  /** Size of a part, at least 5 MiB. A body that is not larger is sent by one request. */
+  /** Size of a part, at least 5 MiB. A body that fits into one part is sent in one request. */
   readonly partBytes: number;
   readonly signal: AbortSignal | undefined;
 }
 
-/** Wrapper of an error of the body, to distinguish it from errors of the store. */
+/** Wrapper for an error of the body, to distinguish it from errors of the store. */
 class BodyFailed extends Error {}
 
 /**
- * Upload a body: by one request if it fits into one part, else in parts, at most three of which are in memory. A failed
- * upload is aborted in the store. Every part is sent with its checksum, and the object with an id of its writer. If the
- * answer to a write is lost, the id shows that the object is not that of another writer.
+ * Upload a body: in one request if it fits into one part, else in parts, of which at most three are in memory. Abort a
+ * failed upload in the store. Send every part with its checksum, and the object with an id of its writer. If the
+ * response to a write is lost, the id shows which writer wrote the object.
  * @throws AppError `object_exists`, `object_too_large` (413), those of `translate`, and the error of `body`
  */
 export async function upload(target: UploadTarget, body: ObjectBody, options: UploadOptions): Promise<StoredObject> {
   const stop = new AbortController();
   const signal = options.signal ? AbortSignal.any([options.signal, stop.signal]) : stop.signal;
   if (body instanceof Readable) {
-    // A stream that fails before it is read makes the read throw; without a listener it would end the process.
+    // If a stream fails before it is read, the later read throws. Without a listener, the error would end the process.
     body.on('error', () => {});
     addAbortSignal(signal, body);
   }
@@ -165,11 +165,11 @@ async function putParts(
   } catch (caught) {
     const error = failure ?? caught;
     const exists = isPreconditionFailed(error);
-    // The answer to a successful request may have been lost, so that the retry failed.
+    // The request may have succeeded, its response been lost, and the retry failed.
     if ((exists || isMissing(error)) && (await isWrittenBy({ client, bucket, name }, { writer, signal }))) return;
     stop.abort();
     await Promise.all(pending);
-    // If an upload cannot be aborted now, a later start removes it.
+    // If the upload can't be aborted now, a later startup removes it.
     await runWithin(ABORT_MS, undefined, (abortSignal) =>
       client.send(new AbortMultipartUploadCommand(upload), { abortSignal }),
     ).catch(() => undefined);
@@ -197,7 +197,7 @@ interface Part {
   readonly isLast: boolean;
 }
 
-/** Cut the body into parts of `partBytes`. The last part has 1 to `partBytes` bytes, or 0 if the body is empty. */
+/** Split the body into parts of `partBytes`. The last part has 1 to `partBytes` bytes, or 0 if the body is empty. */
 async function* cutParts(
   body: ObjectBody,
   partBytes: number,
@@ -214,7 +214,7 @@ async function* cutParts(
   let heldBytes = 0;
   for await (const bytes of readBody(body)) {
     onBytes(bytes);
-    // Only a stream leaves its blocks to us.
+    // Only the blocks of a stream are ours to keep.
     held.push(body instanceof Readable ? bytes : Buffer.from(bytes));
     heldBytes += bytes.length;
     if (heldBytes <= partBytes) continue;

@@ -34,7 +34,7 @@ import { isMissing, isNotImplemented, statusOf, translate } from './s3-errors.ts
 import { upload } from './s3-upload.ts';
 
 const PART_BYTES = 8 * 1024 * 1024;
-/** Limit of the S3 API for one list and for one delete. */
+/** Limit of the S3 API on keys per list and per delete. */
 const PAGE_KEYS_MAX = 1_000;
 const DELETES_PENDING_MAX = 16;
 const ABANDONED_MS = 24 * 3_600_000;
@@ -43,7 +43,7 @@ export interface S3Options {
   /** Size of a part of a large object, at least 5 MiB. */
   readonly partBytes?: number;
   readonly pageKeysMax?: number;
-  /** Time for which a connection may be silent. */
+  /** Time for which a connection may be idle. */
   readonly idleMs?: number;
   /** Maximum number of times to send a request. */
   readonly attemptsMax?: number;
@@ -52,8 +52,8 @@ export interface S3Options {
 }
 
 /**
- * Open a storage of objects in a bucket of S3 or of a store with its API, below `<prefix>objects/`. This function
- * removes the parts of unfinished uploads that are older than a day.
+ * Open object storage in a bucket of S3 or an S3-compatible store, below `<prefix>objects/`. Remove the parts of
+ * unfinished uploads that are older than a day.
  *
  * In addition to the errors of `Objects`, methods throw AppError `objects_refused` (503, not retryable) for wrong
  * credentials, bucket or region.
@@ -218,13 +218,13 @@ class S3Objects implements Objects {
     }
   }
 
-  /** Delete objects by one request. Return false if the store has no such operation, or failed to delete some. */
+  /** Delete objects in one request. Return false if the store has no such operation, or failed to delete some. */
   async #deleteTogether(names: readonly string[], signal: AbortSignal | undefined): Promise<boolean> {
     const Delete = { Objects: names.map((Key) => ({ Key })), Quiet: true };
     try {
       const command = new DeleteObjectsCommand({ Bucket: this.#bucket, Delete });
       const { Errors = [] } = await this.#client.send(command, signal ? { abortSignal: signal } : {});
-      // Deleting them one by one yields the error of each.
+      // The caller then deletes them one by one, and gets each error.
       return Errors.every(({ Code }) => Code === 'NoSuchKey');
     } catch (error) {
       signal?.throwIfAborted();
@@ -233,7 +233,7 @@ class S3Objects implements Objects {
     }
   }
 
-  /** List names in the bucket (not keys). A page starts after the last name, so that deletions do not shift pages. */
+  /** List names in the bucket (not keys). Each page starts after the last name, so that deletions don't shift pages. */
   async *#pages(prefix: string, signal: AbortSignal | undefined) {
     let StartAfter: string | undefined;
     for (;;) {
@@ -251,7 +251,7 @@ class S3Objects implements Objects {
         throw translate(error);
       }
       const page = (answer.Contents ?? []).flatMap(({ Key, Size, ETag, LastModified }) =>
-        // A store without entity tags has modification times, in seconds.
+        // Stores without entity tags have modification times in seconds.
         Key === undefined ? [] : [{ name: Key, sizeBytes: Size ?? 0, tag: ETag ?? LastModified?.toISOString() ?? '' }],
       );
       const last = page.at(-1)?.name;
@@ -265,7 +265,7 @@ class S3Objects implements Objects {
   }
 }
 
-/** Abort old unfinished uploads. One page of them is sufficient, since this runs at every start. */
+/** Abort old unfinished uploads. One page of them is enough, since this runs at every startup. */
 async function removeAbandonedUploads(
   client: S3Client,
   bucket: string,

@@ -4,26 +4,26 @@ import ipaddr from 'ipaddr.js';
 type Address = ipaddr.IPv4 | ipaddr.IPv6;
 type Network = [Address, number];
 
-/** Judge of the addresses that outbound requests may connect to. */
+/** Decides which addresses outbound requests may connect to. */
 export interface AddressGuard {
-  /** Return the reason why an IP address may not be reached, with what to do, or null if it may. */
+  /** Return the reason why an IP address is refused, and what to do; null if it is allowed. */
   refusalOf(address: string): string | null;
 }
 
-/** Global unicast addresses of IPv6 that are assigned so far (RFC 4291, section 2.4). */
+/** Global unicast addresses of IPv6 assigned so far (RFC 4291, section 2.4). */
 const GLOBAL_UNICAST: Network = [ipaddr.parse('2000::'), 3];
 
 /**
  * Open a guard that allows public addresses and the networks that the operator lists.
  *
- * All special ranges are refused otherwise: private, loopback, link-local, shared (carrier-grade NAT), unique local,
+ * It refuses all other special ranges: private, loopback, link-local, shared (carrier-grade NAT), unique local,
  * multicast, reserved, documentation and benchmark addresses, and those that carry an IPv4 address to a translator
- * (NAT64, 6to4, Teredo). An IPv4-mapped address counts as its IPv4 address. An address of this host, even a public
- * one, is reached only if it is listed by itself and not by a wider network, because the services of this host trust
- * connections from it.
+ * (NAT64, 6to4, Teredo). An IPv4-mapped address counts as its IPv4 address. An address of this host, even a public one,
+ * is allowed only if it is listed individually, not as part of a network, because services on this host trust local
+ * connections.
  *
  * @param networks addresses and networks in CIDR form, as `isNetwork` accepts them
- * @param ownAddresses returns the addresses of the interfaces of this host, which may change at any time
+ * @param ownAddresses returns the addresses of this host's interfaces, which may change at any time
  */
 export function openAddressGuard(
   networks: readonly string[],
@@ -47,12 +47,12 @@ export function openAddressGuard(
   };
 }
 
-/** Return the addresses of all interfaces of this host. */
+/** Return the addresses of all network interfaces of this host. */
 function listOwnAddresses(): string[] {
   return Object.values(networkInterfaces()).flatMap((each) => (each ?? []).map(({ address }) => address));
 }
 
-/** Parse an address, without its zone. An IPv4-mapped address becomes its IPv4 address. */
+/** Parse an address, without its zone. Convert an IPv4-mapped address to its IPv4 address. */
 function parseAddress(text: string): Address | null {
   const withoutZone = text.replace(/%.*$/, '');
   return ipaddr.isValid(withoutZone) ? ipaddr.process(withoutZone) : null;

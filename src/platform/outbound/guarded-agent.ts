@@ -13,15 +13,15 @@ export interface GuardedAgentOptions {
   readonly guard: AddressGuard;
   /** Maximum number of open connections to one origin. */
   readonly connectionsMax: number;
-  /** Time limit for a connection to be established, including TLS. */
+  /** Time limit for establishing a connection, including TLS. */
   readonly connectMs: number;
-  /** Lookup of host names; default: that of the system. */
+  /** Lookup of host names; default: the system's. */
   readonly lookup?: LookupFunction;
 }
 
 /**
- * Open a client of HTTP/1.1 whose connections go only to addresses that the guard allows. Every address of a host name
- * is judged in the lookup of the connection itself, so that a name can't have another address afterwards. The client
+ * Open an HTTP/1.1 client that connects only to addresses that the guard allows. The guard checks every address of a
+ * host name in the connection's own lookup, so that the name can't resolve to another address afterwards. The client
  * follows no redirects and uses no proxy.
  */
 export function openGuardedAgent({ guard, connectionsMax, connectMs, lookup }: GuardedAgentOptions): Agent {
@@ -34,7 +34,7 @@ export function openGuardedAgent({ guard, connectionsMax, connectMs, lookup }: G
     connections: connectionsMax,
     pipelining: 1,
     connect(options, callback) {
-      // Node.js looks up no name for an address, so the lookup below wouldn't see it.
+      // Node.js doesn't call the lookup below for a literal address.
       const refusal = isIP(options.hostname) === 0 ? null : guard.refusalOf(options.hostname);
       if (refusal === null) connect(options, callback);
       else callback(new AddressRefused(refusal), null);
@@ -42,7 +42,7 @@ export function openGuardedAgent({ guard, connectionsMax, connectMs, lookup }: G
   });
 }
 
-/** Look up a host name, and fail if any of its addresses is refused. */
+/** Look up a host name. Fail if any of its addresses is refused. */
 function guardedLookup(guard: AddressGuard, lookup: LookupFunction): LookupFunction {
   return (hostname, options, callback) => {
     lookup(hostname, { ...options, all: true }, (error, found, family) => {

@@ -1,6 +1,6 @@
 /**
- * Return the reason why a URL may not be requested, or null. Only http and https are allowed, and no user name or
- * password, because these would end up in logs and lists. The address of the host is judged when it is connected to.
+ * Return the reason why a URL may not be requested, or null. Allow only http and https, without a user name or
+ * password, which would end up in logs and lists. The host's address is checked on connection.
  */
 export function outboundUrlFault(url: URL): string | null {
   if (url.protocol !== 'http:' && url.protocol !== 'https:') return 'must begin with http:// or https://';

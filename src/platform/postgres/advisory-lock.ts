@@ -5,24 +5,24 @@ import { endSession, type LockSession, lockSessionsOf } from './lock-sessions.ts
 import type { Sql } from './sql.ts';
 
 /**
- * Time without a heartbeat after which the server takes the lock from a holder (its process hangs, was stopped, or is
- * unreachable), and time without an answer to a heartbeat after which the holder counts the lock as lost.
+ * Time without a heartbeat after which the server takes the lock from a holder whose process hangs, was stopped or is
+ * unreachable. After the same time without an answer to a heartbeat, the holder considers the lock lost.
  */
 const SILENCE_MS = 10_000;
 const HEARTBEATS = 3;
-/** Time in which the server must confirm the release of a lock. Later, the end of the session releases it. */
+/** Time in which the server must confirm the release of a lock. After that, end the session to release it. */
 const UNLOCK_MS_MAX = 2_000;
 
 /**
- * Run `fn` while holding the advisory lock named `key` (any string; the lock is PostgreSQL's 64-bit hash of it). The
- * wait for the lock is unlimited unless `signal` aborts. The lock belongs to a connection of its own and is lost with
- * it: `fn` must call `stillHeld()` right before a step that only the holder may take, and `lost` aborts when the loss
- * is noticed. A holder that hangs or is unreachable loses the lock after 10 s; one whose machine fails, after some 30
+ * Run `fn` while holding the advisory lock named `key` (any string; the lock is PostgreSQL's 64-bit hash of it). Wait
+ * for the lock without a limit unless `signal` aborts. The lock belongs to its own connection and is lost with it.
+ * Therefore `fn` must call `stillHeld()` right before a step that only the holder may take. `lost` aborts when the loss
+ * is noticed. A holder that hangs or is unreachable loses the lock after 10 s; one whose machine fails, after about 30
  * s.
  *
  * `sql` must connect to PostgreSQL directly, not through a transaction-pooling proxy.
  * @param options.waits false to fail at once if the lock is held
- * @param options.silenceMs time of the server without a heartbeat, and of the holder without an answer
+ * @param options.silenceMs limit on the server's time without a heartbeat, and the holder's time without an answer
  * @throws the reason of the signal if it aborts during the wait; the error of postgres.js if there is no connection;
  *   AppError `lock_held` (409) without waiting
  */
@@ -50,7 +50,7 @@ export async function withAdvisoryLock<T>(
     ).execute();
     const answered = new AbortController();
     const lostAnswer = noticeLostAnswer(sql, session.pid, silenceMs, answered.signal);
-    // The server ends the wait once it sees the connection closed (`client_connection_check_interval`).
+    // The server ends the wait once it notices that the connection is closed (`client_connection_check_interval`).
     const cancel = () => void client.end({ timeout: 0 });
     signal?.addEventListener('abort', cancel, { once: true });
     const [holder] = await Promise.race([waiting, lostAnswer])
@@ -66,7 +66,7 @@ export async function withAdvisoryLock<T>(
       isFree = true;
       throw conflict(`another process holds the lock "${key}"`, 'lock_held');
     }
-    // postgres.js has opened another connection. Its session would outlive a holder that hangs.
+    // postgres.js has opened another connection, whose session would outlive a hanging holder.
     if (holder.pid !== session.pid) throw connectionLost();
 
     let answeredMs = performance.now();
@@ -79,7 +79,7 @@ export async function withAdvisoryLock<T>(
         return;
       }
       loss.abort(new Error(`the server has not answered the holder of the lock ${key} for ${silenceMs} ms`));
-      // This also ends questions that wait for an answer.
+      // This also ends pending queries.
       void client.end({ timeout: 0 });
     };
     const heartbeat = setInterval(beat, silenceMs / (HEARTBEATS + 1));
@@ -91,7 +91,7 @@ export async function withAdvisoryLock<T>(
         const [row] = await client<{ held: boolean }[]>`select pg_backend_pid() = ${holder.pid} as held`;
         return row?.held === true && !loss.signal.aborted;
       } catch (error) {
-        // The connection may close a moment later; postgres.js never answers queries sent until then.
+        // The connection may close a moment later. postgres.js never settles queries sent until then.
         loss.abort(error);
         return false;
       }
@@ -108,7 +108,7 @@ export async function withAdvisoryLock<T>(
 }
 
 /**
- * Release the locks of a session. postgres.js never answers queries sent between the error of a connection and its end.
+ * Release the locks of a session. postgres.js never settles queries sent between a connection's error and its end.
  * @returns true if the session now holds no lock and can be used again
  */
 async function unlock({ client, pid }: LockSession): Promise<boolean> {
@@ -126,8 +126,8 @@ function connectionLost(): Error {
 }
 
 /**
- * Reject when the server has answered the query of a session, or has ended the session, and nothing of this has arrived
- * here; a wait for a lock takes any time. What was lost may be sent again only after minutes.
+ * Reject if the server has answered the session's query, or ended the session, but nothing has arrived here. A wait for
+ * a lock may take any time, so silence alone proves nothing, and lost packets may be resent only after minutes.
  */
 async function noticeLostAnswer(sql: Sql, pid: number, silenceMs: number, signal: AbortSignal): Promise<never> {
   for (;;) {
@@ -139,13 +139,13 @@ async function noticeLostAnswer(sql: Sql, pid: number, silenceMs: number, signal
   }
 }
 
-/** Limit of a transaction that only holds a lock, while its holder works outside the database. */
+/** Time limit of a transaction that only holds a lock while its holder works outside the database. */
 const SHARED_MS_MAX = 600_000;
 
 /**
- * Run `fn` while sharing the advisory lock named `key` with any number of other holders. Nobody can hold it by
- * `withAdvisoryLock` meanwhile. The wait is limited to 15 s. The lock belongs to a separate transaction, so this works
- * through a transaction-pooling proxy.
+ * Run `fn` while sharing the advisory lock named `key` with any number of other holders. Meanwhile, nobody can hold it
+ * by `withAdvisoryLock`. Wait at most 15 s. The lock belongs to a separate transaction, so this works through a
+ * transaction-pooling proxy.
  * @throws the error of postgres.js if the wait takes too long, or if there is no connection
  */
 export async function withSharedAdvisoryLock<T>(sql: Sql, key: string, fn: () => Promise<T>): Promise<T> {

@@ -4,7 +4,7 @@ import type { Client } from './client.ts';
 type Serialize = (value: unknown) => unknown;
 type Parse = (text: string) => unknown;
 
-/** Map of element types to array types: OIDs of built-in types, fixed in every PostgreSQL (its pg_type.dat). */
+/** Array types by element type: OIDs of built-in types, which are the same in every PostgreSQL (its pg_type.dat). */
 const ARRAYS: Readonly<Record<number, number>> = {
   16: 1000, // boolean
   17: 1001, // bytea
@@ -30,7 +30,7 @@ const [BOOLEAN, BYTEA, BIGINT, TEXT, TIMESTAMPTZ, JSONB] = [16, 17, 20, 25, 1184
 const asText: Parse = (text) => text;
 const asDate: Parse = (text) => new Date(text);
 const asJson: Parse = (text) => JSON.parse(text);
-/** Conversion of elements from their text. Elements of other types stay texts. */
+/** Parsers of elements by type. Elements of other types remain strings. */
 const PARSERS: Readonly<Record<number, Parse>> = {
   [BOOLEAN]: (text) => text === 't',
   [BYTEA]: (text) => Buffer.from(text.slice('\\x'.length), 'hex'),
@@ -47,8 +47,8 @@ function elementText(value: unknown, isJson: boolean): string {
 }
 
 /**
- * Types for postgres.js: `bigint`, and arrays of built-in types. By default postgres.js would query the server for the
- * array types at every connection. Losing a connection during that query causes a rejection that cannot be caught and
+ * Types for postgres.js: `bigint`, and arrays of built-in types. By default, postgres.js queries the server for the
+ * array types on every connection. Losing the connection during that query causes a rejection that can't be caught and
  * ends the process.
  */
 export const TYPES: Record<string, postgres.PostgresType> = {
@@ -73,7 +73,7 @@ function parseInt8(text: string): number | bigint {
   return Number.isSafeInteger(value) ? value : BigInt(text);
 }
 
-/** Parameter with the type by which it is sent. */
+/** Parameter with its PostgreSQL type. */
 export class Parameter {
   readonly value: unknown;
   readonly type: number;
@@ -88,7 +88,7 @@ export function jsonParameter(value: unknown): Parameter {
   return new Parameter(value, JSONB);
 }
 
-/** @param element OID of the type of the elements; by default that of the first one */
+/** @param element OID of the element type; by default that of the first element */
 export function arrayParameter(values: readonly unknown[], element?: number): Parameter {
   return new Parameter(values, ARRAYS[element ?? elementTypeOf(values)] ?? 0);
 }
@@ -108,7 +108,7 @@ export function toTyped(client: Client, value: unknown): unknown {
   return value instanceof Parameter ? client.typed(value.value, value.type) : value;
 }
 
-/** Read an array literal (PostgreSQL manual, "Array Input and Output Syntax"): `{1,"a, b",NULL,{…}}`. */
+/** Parse an array literal (PostgreSQL manual, "Array Input and Output Syntax"): `{1,"a, b",NULL,{…}}`. */
 function parseArray(text: string, parse: Parse): unknown[] {
   let at = text.indexOf('{') + 1; // bounds that do not start at 1 precede the brace: `[0:1]={…}`
   const readItems = (): unknown[] => {

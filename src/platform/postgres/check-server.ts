@@ -7,13 +7,13 @@ import { mapPostgresError } from './errors.ts';
 import type { Sql } from './sql.ts';
 import { serverAddressOf } from './target.ts';
 
-/** Oldest PostgreSQL that the migrations run on (`NULLS NOT DISTINCT`), in the form of `server_version_num`. */
+/** Oldest PostgreSQL that the migrations support (`NULLS NOT DISTINCT`), in the form of `server_version_num`. */
 const VERSION_MIN = 150_000;
 
-/** Time limit for the first connection. With several hosts, postgres.js retries without end. */
+/** Time limit for the first connection. With several hosts, postgres.js retries forever. */
 const FIRST_CONNECTION_MS = 15_000;
 
-/** Reasons for a failed connection, by the code of Node.js, postgres.js or SQLSTATE. */
+/** Reasons for a failed connection, by code of Node.js or postgres.js, or by SQLSTATE. */
 const REASONS: Readonly<Record<string, string>> = {
   ...NETWORK_REASONS,
   CONNECT_TIMEOUT: 'it does not answer',
@@ -45,7 +45,7 @@ export async function checkServer(sql: Sql, url: Secret, setting: string): Promi
   }
 }
 
-/** Wait for a query for a limited time. The pool goes on trying until its caller closes it. */
+/** Wait for a query for a limited time. The pool keeps trying until its caller closes it. */
 async function withinLimit<T>(query: PromiseLike<T>): Promise<T> {
   const over = new AbortController();
   const limit = delay(FIRST_CONNECTION_MS, undefined, { signal: over.signal }).then(() => {
@@ -80,7 +80,7 @@ function describeFailure(error: unknown, address: string, setting: string): unkn
   });
 }
 
-/** Check that PostgreSQL answers. @throws the error of postgres.js, or AppError if it is out of reach */
+/** Check that PostgreSQL answers. @throws the error of postgres.js, or AppError if PostgreSQL is unreachable */
 export async function pingServer(sql: Sql): Promise<void> {
   await sql`SELECT 1`;
 }

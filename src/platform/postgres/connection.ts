@@ -4,9 +4,8 @@ import { type Statement, sendTo } from './query.ts';
 import type { SilenceWatch } from './silence.ts';
 
 /**
- * Connection of a pool, which is one session of PostgreSQL. Once lost, it stays lost, even though its client could
- * reconnect. It runs one statement at a time, since postgres.js would send waiting statements on the connection that
- * replaces a lost one.
+ * Connection of a pool: one PostgreSQL session. Once lost, it stays lost, even though its client could reconnect. It
+ * runs one statement at a time, because postgres.js would send waiting statements on a replacement connection.
  */
 export class Connection {
   pid = 0;
@@ -19,14 +18,14 @@ export class Connection {
   #loss: { readonly error: unknown } | null = null;
   #reject: (error: unknown) => void = () => undefined;
   /**
-   * True after a failed query. If it has sent rows, postgres.js 3.4.9 puts those of the next query behind as many empty
-   * places (github.com/porsager/postgres/issues/1181).
+   * True after a failed query. If the query had sent rows, postgres.js 3.4.9 puts as many empty entries before the rows
+   * of the next query (github.com/porsager/postgres/issues/1181).
    */
   #hasFailed = false;
 
   constructor(connect: Connect, silence: SilenceWatch) {
     this.#silence = silence;
-    // The query in progress fails first, by the error that tells why.
+    // The query in progress must fail first, with the actual error.
     const onclose = () => void setImmediate(() => this.lose(connectionClosed()));
     this.#client = connect({ onclose });
   }
@@ -41,9 +40,9 @@ export class Connection {
     this.pid = row?.pid ?? 0;
   }
 
-  /** Send a query, and pass the answer to `receive`. Return the result of `receive`. */
+  /** Send a query, pass the answer to `receive` and return its result. */
   async send<R>(query: Statement, receive: (sent: ReturnType<typeof sendTo>) => PromiseLike<R>): Promise<R> {
-    // Once a statement has completed, rows are counted from the start.
+    // After a completed statement, postgres.js counts rows from zero again.
     if (this.#hasFailed) await this.run('select where false');
     return this.#answer((client) => receive(sendTo(client, query)));
   }
@@ -55,7 +54,7 @@ export class Connection {
     return results;
   }
 
-  /** Give up the connection. Its statement fails with the error. */
+  /** Give up the connection. Fail its statement with the error. */
   lose(error: unknown): void {
     if (this.#loss !== null) return;
     this.#loss = { error };

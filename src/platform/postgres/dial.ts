@@ -1,6 +1,6 @@
 import { connect, type Socket } from 'node:net';
 
-/** Code of the error when a server accepts a connection and closes it before it sends a byte. */
+/** Error code for a server that accepts a connection and closes it before sending a byte. */
 export const CLOSED_UNANSWERED = 'CLOSED_UNANSWERED';
 
 /** Argument of the `socket` option of postgres.js. */
@@ -10,8 +10,8 @@ interface DialTarget {
 }
 
 /**
- * Open the connection of a client, as its `socket` option. If a connection is closed before the first byte, for example
- * by a proxy whose database is down, postgres.js by default retries at once and without end while the query waits.
+ * Open a client's connection, as its `socket` option. By default, if a connection is closed before the first byte, for
+ * example by a proxy whose database is down, postgres.js retries immediately and forever while the query waits.
  */
 export function dial({ host: [host = 'localhost'], port: [port = 5432] }: DialTarget): Socket {
   // postgres.js writes to the socket before it is connected; Node buffers those bytes.

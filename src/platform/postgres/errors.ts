@@ -3,7 +3,7 @@ import { AppError, dependencyDown, invalidRequest, organizationMoving } from '..
 import { CLOSED_UNANSWERED } from './dial.ts';
 import { isCanceled, queryTimeout } from './query-limit.ts';
 
-/** Codes of postgres.js and of Node's sockets for a connection that was lost or could not be opened. */
+/** Codes of postgres.js and Node's sockets for a connection that was lost or couldn't be opened. */
 const CONNECTION_CODES = new Set([
   CLOSED_UNANSWERED,
   'CONNECTION_CLOSED',
@@ -69,10 +69,10 @@ const MOVING_STATE = 'SVMOV';
 const REFUSED_STATES = new Set(['28000', '28P01', '3D000']); // login, password, no such database
 
 /**
- * Convert an error of postgres.js into an AppError if its cause is the state of the database, not a fault of ours:
+ * Convert an error of postgres.js into an AppError if its cause is the state of the database, not a bug of ours:
  * `postgres_unavailable` (503), `postgres_contention` (503, retry at once), `postgres_refused` (503, wrong settings),
- * `query_timeout` (503). If the organization is being moved, the AppError is `organization_moving` (503), and if a
- * caller sent U+0000, `text_not_storable` (400). Return any other error unchanged.
+ * `query_timeout` (503). Also recognise `organization_moving` (503) while an organization moves, and
+ * `text_not_storable` (400) if a caller sent U+0000. Return any other error unchanged.
  */
 export function mapPostgresError(error: unknown): unknown {
   if (error instanceof AppError) return error;
@@ -132,31 +132,28 @@ export function isConnectionLoss(error: unknown): boolean {
 
 /**
  * Return true if a transaction, or a single statement, may have been committed although it failed with this error,
- * because the answer to COMMIT was lost or late. Do not delete anything that a committed row may refer to in that case.
+ * because the answer to COMMIT was lost or late. In that case, don't delete anything that a committed row may refer to.
  */
 export function mayHaveCommitted(error: unknown): boolean {
   const known = mapPostgresError(error);
   return known instanceof AppError && known.status >= 500 && !UNCHANGED.has(known.code);
 }
 
-/** Codes of `mapPostgresError` for refusals of a transaction, which has changed nothing. */
+/** Codes of `mapPostgresError` for transactions that were refused and changed nothing. */
 const UNCHANGED = new Set(['postgres_contention', 'organization_moving']);
 /** Codes of `mapPostgresError` for a PostgreSQL that did not answer. */
 const UNANSWERED = new Set(['postgres_unavailable', 'query_timeout']);
 
 /**
- * Return true if work of several steps failed because PostgreSQL did not answer, so that all of it may have been done.
- * `mayHaveCommitted` is for the error of one transaction; unlike it, this returns false for any other fault.
+ * Return true if work of several steps failed because PostgreSQL didn't answer, so that all of it may have been done.
+ * Use `mayHaveCommitted` for the error of one transaction. Unlike it, this returns false for any other fault.
  */
 export function hasUnknownOutcome(error: unknown): boolean {
   const known = mapPostgresError(error);
   return known instanceof AppError && UNANSWERED.has(known.code);
 }
 
-/**
- * Return true if a unique constraint refused the row. If `constraint` names a constraint or unique index, check only
- * that.
- */
+/** Return true if a unique constraint or index refused the row. With `constraint`, check for this name only. */
 export function isUniqueViolation(error: unknown, constraint?: string): boolean {
   return (
     error instanceof postgres.PostgresError &&

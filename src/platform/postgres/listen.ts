@@ -7,15 +7,15 @@ import type { Sql } from './sql.ts';
 
 const RETRY_MS = 250;
 const RETRY_MS_MAX = 5_000;
-/** Interval of checks of a silent connection. The server may be gone without having closed it. */
+/** Interval for checking a silent connection, since the server may be gone without having closed it. */
 const CHECK_MS = 15_000;
 
 /**
  * Call `onNotification` with the payload of every NOTIFY on `channel`, until `signal` aborts. Notifications sent while
  * the connection is down are lost, so `onNotification(null)` is called after each reconnection.
  *
- * Resolves when it listens for the first time, which waits for a database that is down, or when `signal` has aborted.
- * `sql` must connect to PostgreSQL directly, not through a transaction-pooling proxy.
+ * Resolves once it listens for the first time (it waits while the database is down), or when `signal` aborts. `sql`
+ * must connect to PostgreSQL directly, not through a transaction-pooling proxy.
  */
 export function listenChannel(
   sql: Sql,
@@ -65,7 +65,7 @@ async function listenOnce(
   const probe = `check ${randomUUID()}`;
   let onProbe: () => void = () => undefined;
   try {
-    // postgres.js reconnects by itself where it can, and listens to all of its channels.
+    // postgres.js reconnects by itself if it can, and listens to all of its channels again.
     await session.listen(probe, () => onProbe());
     await session.listen(channel, (payload) => signal.aborted || onNotification(payload), onListening);
     while (!signal.aborted) {

@@ -10,7 +10,7 @@ const END_SECONDS = 2;
 /** Session that at most one holder of a lock uses at a time. */
 export interface LockSession {
   readonly client: Client;
-  /** Process of the server. If another process answers a statement, the session is lost. */
+  /** Process id of the server. If another process answers a statement, the session is lost. */
   readonly pid: number;
   /** Called when the connection is closed. */
   onClosed: () => void;
@@ -19,7 +19,7 @@ export interface LockSession {
 }
 
 /**
- * Sessions for locks of a database. A session that has released its lock is kept for a moment: a new one takes
+ * Sessions for locks of a database. A session that has released its lock stays open for a moment: a new one costs
  * PostgreSQL about ten milliseconds of work, and ingest takes locks several times a second.
  */
 export class LockSessions {
@@ -47,7 +47,7 @@ export class LockSessions {
     return this.#open(silenceMs);
   }
 
-  /** Give back a session that no longer holds a lock. */
+  /** Return a session that no longer holds a lock. */
   async give(session: LockSession): Promise<void> {
     if (this.#isClosed || this.#kept.size >= KEPT_MAX) return endSession(session);
     const forget = () => {
@@ -59,7 +59,7 @@ export class LockSessions {
     this.#kept.set(session, setTimeout(forget, Math.min(KEPT_MS, session.silenceMs / 2)).unref());
   }
 
-  /** End the sessions that hold no lock, and keep no session from now on. */
+  /** End the sessions that hold no lock, and keep no session open from now on. */
   async close(): Promise<void> {
     this.#isClosed = true;
     const kept = [...this.#kept];
@@ -72,9 +72,9 @@ export class LockSessions {
     let session: LockSession | null = null;
     const client = openSession(this.#sql, () => session?.onClosed());
     try {
-      // The limits of the role must not cut off the wait. The server must notice a lost client that waits or holds. It
-      // must also end the session of a holder that sends no heartbeat, even if the holder does not know yet that it has
-      // the lock.
+      // Override the role's limits, which could abort the wait. The server must notice a lost client that waits for or
+      // holds the lock. It must also end the session of a holder that sends no heartbeat, even if the holder doesn't
+      // know yet that it has the lock.
       const [row] = await client<{ pid: number }[]>`
         select pg_backend_pid() as pid, set_config('statement_timeout', '0', false), set_config('lock_timeout', '0', false),
                set_config('idle_session_timeout', ${String(silenceMs)}, false),
@@ -97,7 +97,7 @@ export async function endSession({ client }: LockSession): Promise<void> {
 
 const sessionsOfDatabases = new WeakMap<Sql, LockSessions>();
 
-/** Get the sessions for locks of a database. */
+/** Return the sessions for locks of a database. */
 export function lockSessionsOf(sql: Sql): LockSessions {
   const known = sessionsOfDatabases.get(sql) ?? new LockSessions(sql);
   sessionsOfDatabases.set(sql, known);

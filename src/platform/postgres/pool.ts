@@ -7,29 +7,29 @@ import { SilenceWatch } from './silence.ts';
 import { type Database, makeSql, type Sql } from './sql.ts';
 import { runTransaction } from './transaction.ts';
 
-/** Time after which an unused connection is closed. */
+/** Time after which an idle connection is closed. */
 const IDLE_MS = 300_000;
-/** Time for a reachable PostgreSQL to confirm a cancellation. */
+/** Time within which a reachable PostgreSQL confirms a cancellation. */
 const CONFIRMED_MS_MAX = 5_000;
-/** Time for which the connection that cancels statements stays open after the last one. */
+/** Time for which the cancelling connection stays open after the last cancellation. */
 const CANCELLER_IDLE_SECONDS = 2;
 
 export interface PoolOptions {
   /** Maximum number of connections. */
   readonly max: number;
-  /** Limit on each query without a limit of its own; null (default) for none. */
+  /** Limit on each query that sets none itself; null (default) for none. */
   readonly defaultLimit?: QueryLimit | null;
-  /** Time without an answer after which a new connection is tried, and time for it to answer. */
+  /** Time without an answer after which to try a new connection, and the time limit for its answer. */
   readonly silenceMs?: number | undefined;
-  /** True behind a proxy that gives each transaction another server process. */
+  /** True behind a pooler that may assign each transaction to another server process. */
   readonly isPooled?: boolean;
 }
 
 /**
  * Open a pool that survives the loss of connections, and cancels statements
- * (docs/decisions/0006-own-pool-around-postgres-js.md). A connection without an answer also counts as lost if a new one
- * gets no answer either.
- * @param connect makes a client of one connection
+ * (docs/decisions/0006-own-pool-around-postgres-js.md). A silent connection counts as lost if a new one gets no answer
+ * either.
+ * @param connect creates a client with one connection
  */
 export function openPool(
   connect: Connect,
@@ -48,7 +48,7 @@ export function openPool(
     );
   };
   const sendTo = (limit: QueryLimit | null): Send => {
-    // Behind a proxy, only a transaction reveals the server process, which is needed to cancel its statement.
+    // Behind a pooler, only a transaction reveals the server process, whose id is needed to cancel a statement.
     if (isPooled && limit !== null) return (query, receive) => transact(limit, '', (_tx, send) => send(query, receive));
     return (query, receive) =>
       pool.run(limit, limit?.ms ?? null, async (connection, stop) => {
@@ -79,19 +79,19 @@ interface Waiting {
 
 /**
  * Connections, each used by one query or transaction at a time. The most recently used one is taken first, so that a
- * few connections do nearly all of the work: every connection is a process of PostgreSQL with its own caches.
+ * few connections do nearly all work: every connection is a PostgreSQL process with its own caches.
  */
 class Pool {
   readonly #connect: Connect;
   readonly #max: number;
   readonly #silence: SilenceWatch;
   readonly #all = new Set<Connection>();
-  /** The most recently used one is at the end. */
+  /** Most recently used last. */
   readonly #idle: Connection[] = [];
   #opening = 0;
   /** Work without a connection, in arrival order. */
   #waiting: Waiting[] = [];
-  /** Confirmations that a connection waits for before it is used again. */
+  /** Confirmations that a connection waits for before it is reused. */
   readonly #cancellations = new WeakMap<Connection, Promise<void>>();
   #canceller: Client | null = null;
   #pending = 0;
@@ -109,7 +109,7 @@ class Pool {
     return this.#pending;
   }
 
-  /** Do work on a connection within a limit, once a connection is free. */
+  /** Run work on a connection within a limit, once a connection is free. */
   async run<T>(
     limit: QueryLimit | null,
     ms: number | null,
@@ -125,7 +125,7 @@ class Pool {
     }
   }
 
-  /** Cancel the query of a connection. The connection is not used again before PostgreSQL has confirmed it. */
+  /** Cancel the query of a connection. Don't reuse the connection until PostgreSQL has confirmed the cancellation. */
   cancelOn(connection: Connection): void {
     const confirmed = this.cancel(connection.pid).then((isConfirmed) => {
       if (!isConfirmed) connection.lose(notCancelled());
@@ -135,7 +135,7 @@ class Pool {
 
   /**
    * Cancel the current statement of a server process.
-   * @returns true once the request has arrived; false if that is unknown
+   * @returns true once the request has arrived; false if unknown
    */
   async cancel(pid: number): Promise<boolean> {
     this.#canceller ??= this.#connect({ idle_timeout: CANCELLER_IDLE_SECONDS });
@@ -178,7 +178,7 @@ class Pool {
     });
   }
 
-  /** Begin waiting work, and open connections for the rest of it. */
+  /** Start waiting work, and open connections for the rest. */
   #serve(): void {
     this.#waiting = this.#waiting.filter(({ isGone }) => !isGone);
     for (let connection = this.#takeIdle(); connection !== null; connection = this.#takeIdle()) {
@@ -187,7 +187,7 @@ class Pool {
     while (this.#opening < this.#waiting.length && this.#all.size < this.#max) void this.#open();
   }
 
-  /** Take an idle connection for waiting work; null if either is missing. */
+  /** Assign an idle connection to waiting work. Return null if either is missing. */
   #takeIdle(): Connection | null {
     while (this.#waiting.length > 0) {
       const connection = this.#idle.pop();
@@ -205,7 +205,7 @@ class Pool {
     try {
       connection = new Connection(this.#connect, this.#silence);
     } catch (error) {
-      // postgres.js refuses the address, for example for its port.
+      // postgres.js refuses the address, for example because of its port.
       this.#waiting.shift()?.reject(error);
       return;
     }
@@ -224,12 +224,12 @@ class Pool {
     this.#give(connection);
   }
 
-  /** Give back a connection whose work has ended. */
+  /** Return a connection whose work has ended. */
   #give(connection: Connection): void {
     this.#cancellations.delete(connection);
     if (connection.isLost) {
       this.#all.delete(connection);
-      // The others may be lost too, without a sign of it.
+      // The idle connections may also be lost unnoticed.
       for (const idle of this.#idle.splice(0)) this.#close(idle);
     } else {
       const onIdle = () => this.#close(connection);
@@ -257,7 +257,7 @@ class Pool {
   }
 }
 
-/** Make the error that postgres.js has for a query after the end of its client. */
+/** Create the error that postgres.js throws for a query after its client has ended. */
 function connectionEnded(): Error {
   return Object.assign(new Error('the connections to the database are closed'), { code: 'CONNECTION_ENDED' });
 }

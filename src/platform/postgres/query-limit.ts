@@ -1,24 +1,24 @@
 import { AppError } from '../errors.ts';
 import type { FairGate } from '../fair-gate.ts';
 
-/** Times after which a query is cancelled, by kind of work, in ms. Migrations and waits for locks have none. */
+/** Query timeouts by kind of work, in ms. Migrations and waits for locks have none. */
 export const QUERY_MS = {
-  /** Look-ups of a search. The caller chooses the filter. */
+  /** Look-ups of a search, whose filter the caller chooses. */
   search: 5_000,
   /** Lists and summaries. */
   report: 15_000,
   /** Changes of many documents. */
   edit: 30_000,
-  /** Every other query, including those of background work. */
+  /** Every other query, including background work. */
   other: 120_000,
 } as const;
 
-/** Limit on each query of an executor. */
+/** Limit on each query of an `Sql`. */
 export interface QueryLimit {
   readonly ms: number;
   /** Cancels the queries in progress, for example when the client has disconnected. */
   readonly signal?: AbortSignal | undefined;
-  /** Share of the connections for the owner of the queries. A query waits for a place in it. */
+  /** Gate that limits the owner's share of the connections. Each query waits for a place in it. */
   readonly share?: { readonly gate: FairGate; readonly owner: string } | undefined;
 }
 
@@ -26,13 +26,13 @@ export interface QueryLimit {
 const QUERY_CANCELED = '57014';
 const IN_FAILED_TRANSACTION = '25P02';
 
-/** End of work before it is done, because its limit has passed or its signal has aborted. */
+/** Early end of work, by timeout or by its signal. */
 export class Stop {
-  /** Called once when the work is to end. */
+  /** Called once when the work has to end. */
   onStop: (error: unknown) => void = () => undefined;
   #cause: { readonly error: unknown } | null = null;
 
-  /** Reason why the work is to end; null while it may go on. */
+  /** Reason why the work has to end; null while it may continue. */
   get cause(): { readonly error: unknown } | null {
     return this.#cause;
   }
@@ -43,16 +43,16 @@ export class Stop {
     this.onStop(error);
   }
 
-  /** Return the reason to end if a statement failed because it was cancelled for it, else the error itself. */
+  /** Return the reason for the end if a statement failed because it was cancelled, else the error itself. */
   explain(error: unknown): unknown {
     return this.#cause !== null && failsByCancel(error) ? this.#cause.error : error;
   }
 }
 
 /**
- * Do work within a limit, once its share has a place. Work that still waits at the end is never begun.
+ * Run work within a limit, once its share has a place. Work that is still waiting when the limit ends never starts.
  * @param ms time limit; null for one that PostgreSQL enforces
- * @throws AppError `query_timeout` at the end of the time, or the reason of the signal
+ * @throws AppError `query_timeout` after the timeout; the signal's reason
  */
 export async function doWithin<T>(
   limit: QueryLimit | null,
@@ -70,7 +70,7 @@ export async function doWithin<T>(
     return await new Promise<T>((resolve, reject) => {
       stop.onStop = reject;
       const begin = async () => {
-        // Nobody waits for the result any more.
+        // Nobody is waiting for the result any more.
         if (stop.cause !== null) throw stop.cause.error;
         return work(stop);
       };
@@ -85,7 +85,7 @@ export async function doWithin<T>(
   }
 }
 
-/** Return the shorter of two limits. Both signals can end it. */
+/** Combine two limits: the shorter time, and both signals. */
 export function bothLimits(outer: QueryLimit | null, inner: QueryLimit): QueryLimit {
   if (outer === null) return inner;
   const signals = [outer.signal, inner.signal].filter((signal) => signal !== undefined);
@@ -99,7 +99,7 @@ export function isCanceled(error: unknown): boolean {
   return codeOf(error) === QUERY_CANCELED;
 }
 
-/** Return true for the error of a cancelled statement, and of later statements in its transaction. */
+/** Return true for the error of a cancelled statement, or of a later statement in its transaction. */
 function failsByCancel(error: unknown): boolean {
   return isCanceled(error) || codeOf(error) === IN_FAILED_TRANSACTION;
 }
@@ -108,7 +108,7 @@ function codeOf(error: unknown): unknown {
   return (error as { code?: unknown } | null)?.code;
 }
 
-/** Create the error for a query that was cancelled at the end of its time. */
+/** Create the error for a query that timed out. */
 export function queryTimeout(ms: number | null, cause?: unknown): AppError {
   const time = ms === null ? 'its time' : `${ms / 1000} s`;
   return new AppError({

@@ -6,7 +6,7 @@ import type { Client } from './client.ts';
 type Rows = readonly (object | undefined)[];
 type Sent = postgres.PendingQuery<postgres.Row[]>;
 
-/** Function that sends a query to a connection, passes the answer to `receive` and returns the result. */
+/** Function that sends a query on a connection, passes the answer to `receive` and returns its result. */
 export type Send = <R>(query: Statement, receive: (sent: Sent) => PromiseLike<R>) => Promise<R>;
 
 interface QueryOptions {
@@ -26,12 +26,12 @@ export class Helper {
   }
 }
 
-/** Text of a query, or of a fragment of one, with its arguments. */
+/** Text of a query, or of a fragment, with its arguments. */
 export class Statement {
-  /** Text around the arguments; a text of `unsafe` has one part, and its arguments are the values of `$1`, `$2`, …. */
+  /** Text around the arguments. For `unsafe` it is one part, and the arguments are the values of `$1`, `$2`, …. */
   readonly parts: readonly string[];
   readonly args: readonly unknown[];
-  /** False if the prepared statement of the query must not be kept. */
+  /** False if the query's prepared statement must not be kept. */
   isPrepared: boolean;
 
   constructor(parts: readonly string[], args: readonly unknown[], isPrepared: boolean) {
@@ -41,7 +41,7 @@ export class Statement {
   }
 }
 
-/** Query that is sent when somebody waits for its rows, unless it is a fragment of another query. */
+/** Query. It is sent when somebody awaits its rows, unless it is a fragment of another query. */
 export class Query<T extends Rows> extends Statement implements Promise<postgres.RowList<T>> {
   readonly [Symbol.toStringTag] = 'Query';
   readonly #send: Send;
@@ -56,17 +56,17 @@ export class Query<T extends Rows> extends Statement implements Promise<postgres
 
   /** Send the query. */
   execute(): this {
-    // Whoever waits for the result handles a rejection.
+    // The caller that awaits the result handles a rejection.
     this.#result().catch(() => undefined);
     return this;
   }
 
-  /** Start a COPY TO STDOUT. Its connection takes no other statement before the end of the stream. */
+  /** Start a COPY TO STDOUT. Its connection accepts no other statement until the stream ends. */
   readable(): Promise<Readable> {
     return this.#copy((sent) => sent.readable());
   }
 
-  /** Start a COPY FROM STDIN. Its connection takes no other statement before the end of the stream. */
+  /** Start a COPY FROM STDIN. Its connection accepts no other statement until the stream ends. */
   writable(): Promise<Writable> {
     return this.#copy((sent) => sent.writable());
   }
@@ -101,10 +101,10 @@ export class Query<T extends Rows> extends Statement implements Promise<postgres
 const ALL_COLUMNS = /(?:^|\bselect\s|\breturning\s|,)\s*(?:\w+\.)?\*/i;
 
 /**
- * Hand a query to a client.
+ * Send a query to a client.
  *
- * After a migration has added a column, PostgreSQL refuses the prepared form of a query that reads all columns of a
- * table (`SELECT *`): "cached plan must not change result type". Such a query is never prepared.
+ * Never prepare a query that reads all columns of a table (`SELECT *`): after a migration adds a column, PostgreSQL
+ * refuses the prepared form ("cached plan must not change result type").
  */
 export function sendTo(client: Client, query: Statement): Sent {
   const values: unknown[] = [];
@@ -116,14 +116,14 @@ export function sendTo(client: Client, query: Statement): Sent {
   return client.unsafe(text, parameters as never[], { prepare });
 }
 
-/** Write a query with its fragments as text, and add the values of its parameters to `values`. */
+/** Render a query and its fragments as text, and append its parameters to `values`. */
 function textOf({ parts, args }: Statement, values: unknown[]): string {
   let text = parts[0] ?? '';
   for (let nth = 1; nth < parts.length; nth++) text += render(args[nth - 1], text, values) + parts[nth];
   return text;
 }
 
-/** @param before text before the argument, which determines the meaning of a helper */
+/** @param before preceding text, which determines the meaning of a helper */
 function render(arg: unknown, before: string, values: unknown[]): string {
   if (arg instanceof Statement) return textOf(arg, values);
   if (Array.isArray(arg) && arg[0] instanceof Statement) return arg.map((each) => textOf(each, values)).join(' ');
@@ -142,7 +142,7 @@ function renderHelper(first: unknown, before: string, values: unknown[]): string
   return `(${names.map(identifier).join(',')})values${rows.map((row) => `(${list(names.map((name) => row[name]))})`).join(',')}`;
 }
 
-/** Quote a name; a dot separates a schema from a name. */
+/** Quote a name. A dot separates schema and name. */
 function identifier(name: string): string {
   return `"${name.replaceAll('"', '""').replaceAll('.', '"."')}"`;
 }

@@ -10,31 +10,31 @@ import type { Database, Sql } from './sql.ts';
 
 const CHECK_EVERY_MS = 1_000;
 const CHECK_MS_MAX = 2_000;
-/** Number of known positions of the primary, of which there is one for each check. */
+/** Maximum number of known positions of the primary: one per check. */
 const POSITIONS_MAX = 600;
-/** Time for which a current read waits until the replica has everything, and time between two looks. */
+/** Maximum time that a current read waits for the replica to catch up, and the polling interval. */
 const WAIT_MS_MAX = 100;
 const WAIT_STEP_MS = 5;
 
 const OK = 'ok';
 const NOT_CHECKED = 'it was not checked yet';
 
-/** Position in the log of changes (WAL) of the primary. */
+/** Position in the primary's write-ahead log (WAL). */
 interface Position {
-  /** Time before which everything that was committed is in the log up to `lsn`, by `performance.now()`. */
+  /** Time by `performance.now()`. Everything committed before it is in the log up to `lsn`. */
   readonly atMs: number;
   readonly lsn: number;
-  /** Number of the history, which a fail-over changes. */
+  /** Number of the timeline, which a failover changes. */
   readonly timeline: number;
 }
 
-/** Reason why the primary answers a read. */
+/** Reason why the primary has to answer a read. */
 class NotFit extends Error {}
 
 /**
- * Reads on a streaming replica of PostgreSQL. It compares positions in the log of changes, so no clocks are compared,
- * and the replica of an idle primary is not behind. A read and the check of the replica share a transaction, so they
- * reach the same server, even behind a proxy for several replicas.
+ * Reads on a streaming replica of PostgreSQL. It compares positions in the write-ahead log, not clocks, so the replica
+ * of an idle primary isn't behind. A read and the check of the replica share a transaction, so they reach the same
+ * server, even behind a proxy for several replicas.
  *
  * Functions: https://www.postgresql.org/docs/current/functions-admin.html (recovery information, backup control) and
  * functions-info.html (control data).
@@ -92,7 +92,7 @@ export class ReplicaReads implements Reads {
     return answer === null ? { value: await read(this.#primary.limited(limit)), ageMs: 0 } : answer.value;
   }
 
-  /** Read on the replica. Return null if the primary has to answer. @throws faults that are not those of the replica */
+  /** Read on the replica. Return null if the primary has to answer. @throws errors that aren't the replica's fault */
   async #tryReplica<T>(limit: QueryLimit, read: (tx: Sql) => Promise<T>): Promise<{ value: T } | null> {
     if (this.#status.state === OK) {
       try {
@@ -108,7 +108,7 @@ export class ReplicaReads implements Reads {
     return null;
   }
 
-  /** Note the position of the primary, and whether the replica follows it. Never rejects. */
+  /** Record the primary's position, and check that the replica follows it. Never rejects. */
   async #check(): Promise<void> {
     const limit = { ms: CHECK_MS_MAX };
     let lagMs = Number.POSITIVE_INFINITY;
@@ -141,7 +141,7 @@ export class ReplicaReads implements Reads {
     }
   }
 
-  /** Return the age of the data of a replica; infinity if it is behind all known positions. @throws NotFit */
+  /** Return the age of a replica's data; infinity if it is behind all known positions. @throws NotFit */
   async #ageOf(tx: Sql): Promise<number> {
     const newest = this.#positions.at(-1);
     if (newest === undefined) throw new NotFit(NOT_CHECKED);
@@ -150,9 +150,9 @@ export class ReplicaReads implements Reads {
     return reached === undefined ? Number.POSITIVE_INFINITY : performance.now() - reached.atMs;
   }
 
-  /** Ask the primary for its position. Calls that wait at the same time share the next answer. */
+  /** Ask the primary for its position. Concurrent calls share the next answer. */
   #askPosition(): Promise<Position> {
-    // A question that was sent before this call may miss what was committed since.
+    // An answer to an earlier question may miss recent commits.
     this.#nextAnswer ??= this.#asking.then(() => {
       this.#nextAnswer = null;
       const answer = readPosition(this.#primary.limited({ ms: CHECK_MS_MAX })).catch((error) => {
@@ -165,7 +165,7 @@ export class ReplicaReads implements Reads {
   }
 }
 
-/** Read the position of the primary. @throws NotFit if it does not tell what was committed */
+/** Read the primary's position. @throws NotFit if the position doesn't show what was committed */
 async function readPosition(sql: Sql): Promise<Position> {
   const atMs = performance.now();
   const [row] = await sql<{ lsn: number; timeline: string; commits: string }[]>`
@@ -180,8 +180,8 @@ async function readPosition(sql: Sql): Promise<Position> {
 
 /**
  * Read the position up to which a replica has everything. Its control data name the timeline that it follows. They may
- * tell of a fail-over some minutes late, in which the primary answers.
- * @throws NotFit if it is no replica, or follows another timeline
+ * reflect a failover some minutes late; until then, the primary answers.
+ * @throws NotFit if it isn't a replica, or follows another timeline
  */
 async function readReplayed(tx: Sql, timeline: number): Promise<number> {
   const [row] = await tx<{ lsn: number | null; timeline: number; standby: boolean }[]>`
@@ -193,7 +193,7 @@ async function readReplayed(tx: Sql, timeline: number): Promise<number> {
   return row.lsn;
 }
 
-/** Wait a moment until a replica has reached a position. @throws NotFit if it does not */
+/** Wait briefly for a replica to reach a position. @throws NotFit if it doesn't */
 async function waitFor(tx: Sql, { lsn, timeline }: Position): Promise<void> {
   const endMs = performance.now() + WAIT_MS_MAX;
   while ((await readReplayed(tx, timeline)) < lsn) {
@@ -202,18 +202,18 @@ async function waitFor(tx: Sql, { lsn, timeline }: Position): Promise<void> {
   }
 }
 
-/** Read what tells installations apart. */
+/** Read the values that identify an installation. */
 async function readInstallation(sql: Sql): Promise<string> {
   const [row] = await sql<{ check: string }[]>`SELECT encode(secret_key_check, 'hex') AS check FROM installation`;
   return row?.check ?? '';
 }
 
-/** Return true for a fault of the request, which the primary would find too, and for one that used up its time. */
+/** Return true for a fault of the request, which would also occur on the primary, and for an exhausted time limit. */
 function isOfRequest(error: unknown): boolean {
   return error instanceof AppError && (error.status < 500 || error.code === 'query_timeout');
 }
 
-/** Return true unless the replica answered. It may refuse one query, for example in a conflict with its recovery. */
+/** Return true if the replica didn't answer. A refusal of one query, as in a recovery conflict, is an answer. */
 function isOutOfReach(error: unknown): boolean {
   const known = mapPostgresError(error);
   return known instanceof AppError && ['postgres_unavailable', 'postgres_refused'].includes(known.code);

@@ -9,7 +9,7 @@ export function rememberFactory(sql: Sql, connect: Connect): void {
 
 /**
  * Open a separate connection to the database of `sql` for session state: a lock or LISTEN. It stays open as long as the
- * server allows, is never shared, and does not belong to the pool, so that the holder of a lock can still use the pool
+ * server allows, and is never shared. It isn't part of the pool, so that the holder of a lock can still use the pool
  * while any number of sessions wait for the lock.
  * @param onclose called when the connection is closed
  */

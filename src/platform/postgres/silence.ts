@@ -3,21 +3,21 @@ import { answerWithin } from '../answer-within.ts';
 import { SlotMap } from '../slot-map.ts';
 import type { Connect } from './client.ts';
 
-/** Time without an answer to a query after which a new connection is tried, and time for it to answer. */
+/** Time without an answer to a query after which to try a new connection, and the time limit for its answer. */
 const SILENCE_MS = 8_000;
 const CHECKS = 8;
 
 interface Waiting {
   readonly sinceMs: number;
-  /** Reject the waiting work with the error of a lost connection. */
+  /** Fail the waiting work with the error of a lost connection. */
   readonly lose: (error: Error) => void;
 }
 
 /**
- * Watches queries in progress for connections that were lost without a sign. If a network drops packets, the kernel
- * resends them for about 15 minutes before it reports an error, and after an outage of a minute the next attempt is up
- * to a minute away. A query may also take long. Therefore a query without an answer counts as lost only if a new
- * connection to the server gets no answer either.
+ * Detects connections that were lost silently during a query. If a network drops packets, the kernel resends them for
+ * about 15 minutes before it reports an error. After an outage of a minute, the next attempt is up to a minute away.
+ * But a query may also just be slow. Therefore an unanswered query counts as lost only if a new connection to the
+ * server gets no answer either.
  */
 export class SilenceWatch {
   readonly #connect: Connect;
@@ -32,13 +32,13 @@ export class SilenceWatch {
     this.#silenceMs = silenceMs;
   }
 
-  /** Watch work that waits for an answer of the server. Return a function that ends this. */
+  /** Watch work that waits for the server's answer. Return a function that stops watching. */
   track(lose: (error: Error) => void): () => void {
     let id: number | null = this.#waiting.add({ sinceMs: performance.now(), lose });
     this.#timer ??= setInterval(() => void this.#check(), this.#silenceMs / CHECKS).unref();
     return () => {
       if (id !== null) this.#waiting.delete(id);
-      id = null; // the id is given to another one
+      id = null; // the id may be reused
     };
   }
 
@@ -57,7 +57,7 @@ export class SilenceWatch {
     this.#isProbing = false;
     this.#nextProbeMs = performance.now() + this.#silenceMs;
     if (error === null) return;
-    // Younger ones may have been sent on a connection that was opened since.
+    // Later ones may have been sent on a newer connection.
     for (const waiting of [...this.#waiting]) if (waiting.sinceMs < beganMs) waiting.lose(error);
   }
 }
@@ -72,7 +72,7 @@ async function probe(connect: Connect, withinMs: number): Promise<void> {
   }
 }
 
-/** Return the error of a lost connection; null if the server has answered, even by a refusal. */
+/** Return the error of a lost connection; null if the server answered, even with a refusal. */
 function noAnswerOf(error: unknown): Error | null {
   if (error instanceof postgres.PostgresError) return null;
   return Object.assign(new Error('the database does not answer', { cause: error }), { code: 'ETIMEDOUT' });

@@ -7,22 +7,22 @@ type Rows = readonly (object | undefined)[];
 
 /** Executor of SQL: either the pool or a transaction on it. A function that takes a `Sql` works with both. */
 export interface Sql {
-  /** True for a transaction. A pool stays a pool when its queries are limited. */
+  /** True for a transaction. A pool with a query limit is still a pool. */
   readonly isTransaction: boolean;
 
-  /** Make a query, or a fragment of one: `sql`select …``. It is sent when it is awaited. */
+  /** Create a query, or a fragment of one: `sql`select …``. It is sent when awaited. */
   <T extends Rows = postgres.Row[]>(text: TemplateStringsArray, ...args: readonly Argument[]): Query<T>;
 
-  /** Make a quoted name, a list of names, a list of values after IN, or the rows of an INSERT or SET. */
+  /** Create a quoted name, a list of names, a list of values after IN, or the rows of an INSERT or SET. */
   (first: string | readonly unknown[] | object): Helper;
 
-  /** Make a query from its text, with values for `$1`, `$2`, …. As a fragment it has no values. */
+  /** Create a query from text, with values for `$1`, `$2`, …. As a fragment it has no values. */
   unsafe<T extends Rows = postgres.Row[]>(text: string, values?: readonly Argument[]): Query<T>;
 
-  /** Make an array parameter. `element` is the OID of the type of its elements, by default that of the first one. */
+  /** Create an array parameter. `element` is the OID of the element type, by default that of the first element. */
   array(values: readonly unknown[], element?: number): Parameter;
 
-  /** Make a `json` or `jsonb` parameter from the value itself. JSON.stringify would store a string. */
+  /** Create a `json` or `jsonb` parameter from the value itself. JSON.stringify would store a string. */
   json(value: unknown): Parameter;
 
   /** Send a notification to the listeners of a channel. */
@@ -40,16 +40,16 @@ export interface Sql {
   begin<T>(options: string, fn: (tx: Sql) => PromiseLike<T>): Promise<T>;
 
   /**
-   * Make an executor whose queries are cancelled at the end of their time or when the signal aborts (AppError
-   * `query_timeout`, the signal's reason). A transaction keeps its first limit.
+   * Return an executor whose queries are cancelled on timeout (AppError `query_timeout`) or when the signal aborts (its
+   * reason). A transaction keeps its first limit.
    */
   limited(limit: QueryLimit): Sql;
 }
 
 export interface Database extends Sql {
-  /** Return the number of queries and transactions that are in progress or wait for a connection. */
+  /** Return the number of queries and transactions in progress or waiting for a connection. */
   pending(): number;
-  /** Close the pool once its queries are done. After `timeout` seconds they are cut off. */
+  /** Close the pool once its queries are done. After `timeout` seconds, cut them off. */
   end(options?: { timeout?: number }): Promise<void>;
 }
 

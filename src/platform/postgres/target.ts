@@ -14,12 +14,12 @@ export interface PostgresConnection {
 }
 
 /**
- * Address of a database: a connection URI in the syntax of libpq, or its parts. Through a pooler, statements are not
+ * Address of a database: a connection URI in the syntax of libpq, or its parts. Through a pooler, statements aren't
  * prepared unless the URI has `prepare=true` (docs/decisions/0047-poolers-and-sentinels.md).
  */
 export type PostgresTarget = { readonly url: Secret | string; readonly isPooled?: boolean } | PostgresConnection;
 
-/** Parameters of a libpq URI that concern only the client. A server refuses them, and postgres.js would send them. */
+/** Client-side parameters of a libpq URI. postgres.js would send them, and a server refuses them. */
 const CLIENT_ONLY = [
   'channel_binding',
   'gssencmode',
@@ -33,7 +33,7 @@ const CLIENT_ONLY = [
 /**
  * Convert a target to the arguments of postgres.js. In addition to the URIs that postgres.js reads itself, this
  * supports a unix socket (`?host=/directory`) and `sslrootcert`, `sslcert` and `sslkey` files, and drops client-side
- * parameters. The TLS options name the server, since postgres.js does not know the host of a socket from `dial`.
+ * parameters. The TLS options name the server, because postgres.js doesn't know the host of a socket from `dial`.
  */
 export function toClientOptions(target: PostgresTarget): [url: string, options: Options<Record<never, never>>] {
   if (!('url' in target)) {
@@ -112,10 +112,10 @@ export function hasOneHost(target: PostgresTarget): boolean {
   return !url.split('?', 1)[0]?.includes(',');
 }
 
-/** Describe the server of a target for people, `user@host:port/database`, without its password. */
+/** Format the server of a target for people, `user@host:port/database`, without its password. */
 export function serverAddressOf(target: PostgresTarget): string {
   const [url, options] = toClientOptions(target);
-  // A URI with several hosts is no URL by the WHATWG standard. Its host part is shown as it is.
+  // A URI with several hosts isn't a valid WHATWG URL. Show its host part unchanged.
   const [, authority = '', database = ''] = /^postgres(?:ql)?:\/\/([^/?]*)(?:\/([^?]*))?/.exec(url) ?? [];
   const [host, user] = [authority.slice(authority.lastIndexOf('@') + 1), authority.split('@')[0]?.split(':')[0]];
   const at = options.host === undefined ? host : `${options.host}:${options.port ?? 5432}`;

@@ -6,8 +6,8 @@ import { makeSql, type Sql } from './sql.ts';
 
 /**
  * Limits of a transaction. The server ends a transaction whose client is idle for too long, and a statement that waits
- * too long for a row, so that a process that hangs or was stopped in a transaction does not block all others. They are
- * not parameters of the connection, since transaction-pooling proxies refuse unknown parameters.
+ * too long for a row. Otherwise a process that hangs or was stopped in a transaction would block all others. They
+ * aren't connection parameters, because transaction-pooling proxies refuse unknown parameters.
  */
 const GUARD = "set local idle_in_transaction_session_timeout = '10s'; set local lock_timeout = '15s'";
 
@@ -17,7 +17,7 @@ const IN_FAILED_TRANSACTION = '25P02';
 export interface TransactionSettings {
   /** Options of SQL's BEGIN; may be empty. */
   readonly options: string;
-  /** Time limit of each statement, which PostgreSQL enforces; null for none. */
+  /** Time limit of each statement, enforced by PostgreSQL; null for none. */
   readonly statementMs: number | null;
   readonly stop: Stop;
   /** Cancel the statement of a server process. Resolves with true once the request has arrived. */
@@ -25,8 +25,8 @@ export interface TransactionSettings {
 }
 
 /**
- * Run `fn` in a transaction on a connection that nothing else uses meanwhile. A connection in doubt is closed: one
- * whose COMMIT or ROLLBACK has failed, and one whose statement was cancelled without a confirmation.
+ * Run `fn` in a transaction on a connection that nothing else uses meanwhile. Close a connection in an unknown state:
+ * after a failed COMMIT or ROLLBACK, or an unconfirmed cancellation.
  * @throws the error of `fn`, once the transaction is rolled back; the error of a lost connection
  */
 export function runTransaction<T>(
@@ -40,7 +40,7 @@ export function runTransaction<T>(
 class Transaction {
   readonly #connection: Connection;
   readonly #settings: TransactionSettings;
-  /** Process of the server. Behind a proxy it may differ for each transaction. */
+  /** Process id of the server. Behind a pooler it may differ for each transaction. */
   #pid = 0;
   /** Previous statement, which the next one waits for. */
   #previous: Promise<unknown> = Promise.resolve();
@@ -78,7 +78,7 @@ class Transaction {
     }
   }
 
-  /** Run `fn`, and then a statement for its success or its failure. */
+  /** Run `fn`, then a statement for its success or its failure. */
   async #scope<T>(
     fn: (tx: Sql, send: Send) => PromiseLike<T>,
     { onEnd, onFailure }: { readonly onEnd: string; readonly onFailure: string },
@@ -91,7 +91,7 @@ class Transaction {
       if (scope.failure !== null) throw scope.failure.error;
     } catch (error) {
       scope.isOver = true;
-      // The first failure is the cause of later ones.
+      // The first failure causes the later ones.
       const cause = codeOf(error) === IN_FAILED_TRANSACTION ? (scope.failure ?? { error }) : { error };
       await this.#end(onFailure).catch((fault) => this.#giveUp(fault));
       throw this.#settings.stop.explain(cause.error);
@@ -137,7 +137,7 @@ class Transaction {
     return sql;
   }
 
-  /** Refuse a statement if the transaction or the scope accepts none any more. @throws the reason */
+  /** Refuse a statement if the transaction or the scope has ended. @throws the reason */
   #refuse(scope: Scope): void {
     const { cause } = this.#settings.stop;
     if (this.#connection.isLost) throw transactionLost(null);
@@ -146,7 +146,7 @@ class Transaction {
       throw new Error('this transaction is over: a statement was sent to it after its callback had settled');
   }
 
-  /** End the transaction or a savepoint, once no cancellation of its statements can arrive any more. */
+  /** End the transaction or a savepoint, once no cancellation of its statements can still arrive. */
   #end(statement: string): Promise<unknown> {
     return this.#inTurn(async () => {
       const areConfirmed = await Promise.all(this.#cancellations);
@@ -156,13 +156,13 @@ class Transaction {
     });
   }
 
-  /** Close the connection, whose transaction has its outcome. */
+  /** Close the connection once the transaction's outcome is known. */
   #giveUp(error: unknown): void {
     this.#connection.onLost = () => undefined;
     this.#connection.lose(error);
   }
 
-  /** Do work when all earlier statements have ended. */
+  /** Run work after all earlier statements have ended. */
   #inTurn<T>(work: () => Promise<T>): Promise<T> {
     const mine = this.#previous.then(work);
     this.#previous = mine.catch(() => undefined);
@@ -170,7 +170,7 @@ class Transaction {
   }
 }
 
-/** State of one callback, of a transaction or of a savepoint. */
+/** State of the callback of a transaction or savepoint. */
 interface Scope {
   isOver: boolean;
   /** Error of the first statement that failed. */

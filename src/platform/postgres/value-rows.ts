@@ -7,13 +7,13 @@ const ARRAYS = {
   double: (sql: Sql) => sql`double precision[]`,
 };
 
-/** Column of the rows that a statement receives: its type, and its value in each row, which may be null. */
+/** Column of the rows passed to a statement: its type, and its value in each row, which may be null. */
 type Column<Row> = readonly [type: keyof typeof ARRAYS, of: (row: Row) => string | number | null];
 
 /**
  * Pass rows to a statement: `FROM ${valueRows(sql, 'given', rows, { id: ['text', (row) => row.id] })}`. PostgreSQL
- * plans such a statement once for each connection. With plain arrays it plans anew for each length, which takes longer
- * than to write some rows. With JSON it expects a hundred rows, and would rather read a whole table.
+ * plans such a statement once per connection. With plain arrays it plans again for each length, which takes longer than
+ * writing a few rows. With JSON it expects a hundred rows and tends to scan whole tables.
  */
 export function valueRows<Row>(
   sql: Sql,

@@ -3,7 +3,7 @@ export type BreakerState = 'closed' | 'half-open' | 'open';
 export interface BreakerOptions {
   /** Number of consecutive failures that open the breaker. */
   readonly failuresMax?: number;
-  /** Time for which the breaker stays open at first. It doubles each time the probe fails. */
+  /** Initial time for which the breaker stays open. It doubles each time the probe fails. */
   readonly openMs?: number;
   readonly openMsMax?: number;
   /** Monotonic clock in milliseconds. */
@@ -21,7 +21,7 @@ export interface Permit {
 }
 
 /**
- * Circuit breaker: blocks calls to an upstream after consecutive failures. When its time is over, an open breaker
+ * Circuit breaker: blocks calls to an upstream after consecutive failures. After its time is over, an open breaker
  * permits a single probe. A successful probe closes the breaker; a failed one opens it for twice as long.
  */
 export class Breaker {
@@ -48,7 +48,7 @@ export class Breaker {
         if (this.#state === 'closed') this.#failures = 0;
       },
       failed: () => {
-        // A failed call that started before the breaker opened adds no information.
+        // Ignore the failure of a call that started before the breaker opened.
         if (this.#state === 'closed' && ++this.#failures >= this.#failuresMax) this.#open();
       },
       abandoned: () => {},

@@ -4,18 +4,18 @@ import { type FaultKind, UpstreamFault } from './upstream-fault.ts';
 import type { UpstreamHeaders } from './upstream-message.ts';
 import { readVendorError, type VendorError } from './vendor-message.ts';
 
-/** Exception of one protocol to the common classification; null if the common one applies. */
+/** Protocol-specific exception to the common classification; null if the common one applies. */
 export type Refine = (status: number, error: VendorError) => FaultKind | null;
 
-/** Header with the type of an error of AWS: `ThrottlingException:http://…`. */
+/** AWS header with the type of an error: `ThrottlingException:http://…`. */
 const AWS_ERROR_TYPE = 'x-amzn-errortype';
 
-/** Statuses with one meaning for all vendors. Any other status is `unavailable`. */
+/** Statuses with the same meaning for all vendors. Any other status is `unavailable`. */
 const TRANSIENT = new Set([408, 409, 425, 429, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529]);
 const REFUSED = new Set([401, 402, 403]);
 const REJECTED = new Set([400, 413, 422]);
 
-/** Codes that take precedence over the status of the answer. */
+/** Codes that take precedence over the status. */
 const ACCOUNT_CODES = new Set([
   'insufficient_quota',
   'billing_hard_limit_reached',
@@ -26,10 +26,10 @@ const ACCOUNT_CODES = new Set([
   'AUTHZ_INSUFFICIENT_BALANCE',
 ]);
 const NO_MODEL_CODES = new Set(['model_not_found', 'INPUT_MODEL_NOT_FOUND', 'OperationNotSupported', 'invalid_model']);
-/** Request fields that come from our settings. The caller's texts do not cause a 400 about one of these. */
+/** Request fields that come from our settings, so a 400 about one of them isn't caused by the caller's texts. */
 const OUR_PARAMS = new Set(['model', 'dimensions', 'encoding_format']);
 
-/** Create a function that classifies an answer with a status other than 2xx. */
+/** Create a function that classifies responses with a status other than 2xx. */
 export function faultsOf(refine: Refine = () => null) {
   return (status: number, headers: UpstreamHeaders, body: Uint8Array, apiKey: Secret | null = null): UpstreamFault => {
     const read = readVendorError(body, apiKey);
@@ -56,7 +56,7 @@ function kindOf(status: number, error: VendorError): FaultKind {
   return 'unavailable';
 }
 
-/** Find the first code of the vendor that has the form of an identifier and does not contain the credential. */
+/** Find the vendor's first code that looks like an identifier and doesn't contain the credential. */
 function shownCode(codes: readonly string[], apiKey: Secret | null): string | null {
   const isSafe = (code: string) => apiKey === null || !code.includes(apiKey.reveal());
   return codes.find((code) => /^[A-Za-z][A-Za-z0-9_.-]{0,63}$/.test(code) && isSafe(code)) ?? null;

@@ -9,17 +9,17 @@ import { UpstreamFault } from './upstream-fault.ts';
 const GRANT = 'urn:ietf:params:oauth:grant-type:jwt-bearer';
 const TIMEOUT_MS = 10_000;
 const BODY_BYTES_MAX = 65_536;
-/** Time before its expiry at which a token is replaced. */
+/** Time before expiry at which a token is replaced. */
 const SPARE_MS = 300_000;
 
-/** Answers that mean that the key is not accepted. Others are failures of the token server. */
+/** Classification of responses: 400 and 401 mean that the key is refused; others are failures of the token server. */
 const faultOf = faultsOf((status) => (status === 400 || status === 401 || status === 403 ? 'refused' : null));
 
 /** Access tokens of one service account. */
 export interface GoogleCredential {
   /** Return a valid token. @throws UpstreamFault `refused` or `transient`; the signal's reason once it is aborted */
   key(signal: AbortSignal): Promise<Secret>;
-  /** Forget a token that was refused. */
+  /** Drop a token that was refused. */
   forget(): void;
   close(): Promise<void>;
 }
@@ -30,11 +30,11 @@ interface Token {
 }
 
 /**
- * Exchange the key of a service account for access tokens, by the JWT bearer grant of RFC 7523
+ * Exchange a service account's key for access tokens by the JWT bearer grant of RFC 7523
  * (developers.google.com/identity/protocols/oauth2/service-account, November 2026). Calls share a token until five
  * minutes before it expires.
  *
- * @param scope what the tokens allow, as a URL of Google
+ * @param scope Google URL of the access that the tokens grant
  */
 export function openGoogleCredential(
   account: ServiceAccount,
@@ -77,7 +77,7 @@ async function requestToken(
     body: new URLSearchParams({ grant_type: GRANT, assertion: await assertionOf(account, scope) }).toString(),
     timeoutMs: TIMEOUT_MS,
     bodyBytesMax: BODY_BYTES_MAX,
-    // No caller's signal applies, because other callers may also wait for the token.
+    // Use no caller's signal, because other callers may also be waiting for the token.
     signal: new AbortController().signal,
   });
   if (reply.status !== 200) throw faultOf(reply.status, reply.headers, reply.body);
@@ -87,7 +87,7 @@ async function requestToken(
   return { secret: new Secret(value), renewAtMs: now() + seconds * 1000 - SPARE_MS };
 }
 
-/** Sign an assertion with the private key. @throws UpstreamFault `refused` if the key is not one of RSA */
+/** Sign an assertion with the private key. @throws UpstreamFault `refused` if it isn't an RSA key */
 async function assertionOf({ email, privateKey, keyId, tokenUrl }: ServiceAccount, scope: string): Promise<string> {
   const { importPKCS8, SignJWT } = await import('jose'); // takes a while to load, and most vendors need no token
   try {

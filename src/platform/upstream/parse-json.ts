@@ -1,13 +1,13 @@
 import { UpstreamFault } from './upstream-fault.ts';
 
-/** Create the fault for a 200 with an unexpected body, caused by the vendor or by a proxy in between. */
+/** Create the fault for a 200 with an unexpected body, from the vendor or a proxy in between. */
 export function badReply(code: string, message: string): UpstreamFault {
   return new UpstreamFault({ kind: 'transient', code, message: `unusable answer: ${message}` });
 }
 
 /**
  * Parse a body as JSON without checking its shape.
- * @throws UpstreamFault `bad_json` for HTML, an empty or a cut-off body
+ * @throws UpstreamFault `bad_json` for HTML, or an empty or truncated body
  */
 export function parseJson(body: Uint8Array): unknown {
   try {
@@ -17,7 +17,7 @@ export function parseJson(body: Uint8Array): unknown {
   }
 }
 
-/** Decode UTF-8 from a view of the bytes, without a copy, by Node's own decoder, which is fast on plain ASCII. */
+/** Decode UTF-8 from a view of the bytes without copying. Node's own decoder is fast on plain ASCII. */
 function textOf(body: Uint8Array): string {
   return Buffer.from(body.buffer, body.byteOffset, body.byteLength).toString('utf8');
 }

@@ -3,7 +3,7 @@ import type { UpstreamFault } from './upstream-fault.ts';
 import type { UpstreamHeaders } from './upstream-message.ts';
 import { readVendorError } from './vendor-message.ts';
 
-/** Error of an optional field that a model does not accept. The call is repeated without it. */
+/** Error for an optional field that a model doesn't accept. The call is repeated without the field. */
 export class RefusedFieldError extends Error {
   readonly field: string;
 
@@ -13,18 +13,18 @@ export class RefusedFieldError extends Error {
   }
 }
 
-/** Part of a protocol that reads failures. */
+/** Part of a protocol that interprets failures. */
 interface RefusingProtocol {
-  /** Optional fields of requests that some models of this protocol do not accept. */
+  /** Optional request fields that some models of this protocol don't accept. */
   readonly optionalFields: readonly string[];
   faultOf(status: number, headers: UpstreamHeaders, body: Uint8Array, apiKey: Secret | null): UpstreamFault;
 }
 
 /**
- * Create the error of a reply that is no success: a `RefusedFieldError` if the vendor names an optional field that the
- * request had, otherwise the fault of the protocol.
+ * Create the error for an unsuccessful response: a `RefusedFieldError` if the vendor names an optional field of the
+ * request, otherwise the protocol's fault.
  *
- * @param omitted optional fields that the request was sent without
+ * @param omitted optional fields that the request omitted
  */
 export function refusalOf(
   protocol: RefusingProtocol,

@@ -1,7 +1,7 @@
 import type { Secret } from '../secret.ts';
 import type { UpstreamRequest } from './upstream-message.ts';
 
-/** Create a POST request with a JSON body. Members that are `undefined` are omitted. */
+/** Create a POST request with a JSON body, omitting `undefined` members. */
 export function postJson(path: string, headers: Record<string, string>, body: object): UpstreamRequest {
   return { method: 'POST', path, headers, body: JSON.stringify(body) };
 }

@@ -8,7 +8,7 @@ export interface RetryPolicy {
    * Longest wait that a vendor may ask for. Beyond it there is no retry, since the caller has a deadline or a fallback.
    */
   readonly serverDelayMaxMs: number;
-  /** Random number in [0, 1). */
+  /** Return a random number in [0, 1). */
   readonly random: () => number;
 }
 
@@ -16,7 +16,7 @@ export const RETRY_DEFAULTS = { baseMs: 200, capMs: 5_000, serverDelayMaxMs: 10_
 
 /**
  * Compute the exponential backoff with full jitter: uniform in [0, min(cap, base x 2^retry)). A delay stated by the
- * server is kept in full and the jitter is added to it, so that clients with equal delays do not retry all at once.
+ * server is kept in full and the jitter is added to it, so that clients with equal delays don't all retry at once.
  * @param retry 0 for the first retry
  * @returns milliseconds to wait before the retry, or null if there must be none
  */
@@ -27,7 +27,7 @@ export function retryDelayMs(policy: RetryPolicy, retry: number, serverDelayMs: 
   return serverDelayMs > policy.serverDelayMaxMs ? null : serverDelayMs + Math.min(backoffMs, policy.baseMs);
 }
 
-/** @throws the reason of the signal when it aborts */
+/** @throws the signal's reason when it aborts */
 export function waitMs(ms: number, signal: AbortSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) return reject(signal.reason);

@@ -8,37 +8,37 @@ import type { UpstreamHeaders } from './upstream-message.ts';
 
 export interface HttpCall {
   readonly method: 'GET' | 'POST';
-  /** Absolute path on the origin. */
+  /** Absolute path within the origin. */
   readonly path: string;
-  /** Headers with names in lower case; content type and length are added. */
+  /** Headers with lower-case names. Content type and length are added. */
   readonly headers: Readonly<Record<string, string>>;
   /** JSON text, unless the headers name another type. A stream needs the header `content-length`. */
   readonly body: string | Readable | null;
-  /** Limit of the whole call: connecting, sending, waiting, receiving. */
+  /** Time limit of the whole call: connecting, sending, waiting and receiving. */
   readonly timeoutMs: number;
-  /** Maximum length of the answer. A longer one fails the call. */
+  /** Maximum length of the response. A longer one fails the call. */
   readonly bodyBytesMax: number;
   readonly signal: AbortSignal;
 }
 
 export interface HttpReply {
   readonly status: number;
-  /** Headers with names in lower case. */
+  /** Headers with lower-case names. */
   readonly headers: UpstreamHeaders;
-  /** Body; of an error, at most the first 64 KiB. */
+  /** Body; for an error, at most the first 64 KiB. */
   readonly body: Buffer;
 }
 
-/** Request whose answer is read while it arrives. */
+/** Request whose response is streamed. */
 export interface StreamedCall extends Pick<HttpCall, 'method' | 'path' | 'headers' | 'signal'> {
   readonly body: string | null;
-  /** Limit until the headers of the answer arrive. */
+  /** Time limit until the response headers arrive. */
   readonly timeoutMs: number;
   /** Longest pause between two parts of the body. */
   readonly silenceMs: number;
 }
 
-/** Answer whose body arrives in parts. The caller reads or destroys the body, whose errors are those of `call`. */
+/** Streamed response. The caller must read or destroy the body. Its errors are those of `call`. */
 export interface StreamedReply {
   readonly status: number;
   readonly headers: UpstreamHeaders;
@@ -49,7 +49,7 @@ const load = createRequire(import.meta.url);
 
 /** Maximum length of an error body that is read. */
 const ERROR_BODY_BYTES_MAX = 65_536;
-/** Size of the chunks in which sockets are read. */
+/** Typical size of the chunks read from sockets. */
 const CHUNK_BYTES_TYPICAL = 65_536;
 /** Decoders of `Content-Encoding` by name. Each fails beyond `maxOutputLength`. */
 const DECODERS: Readonly<Record<string, (body: Buffer, limits: { maxOutputLength: number }) => Promise<Buffer>>> = {
@@ -58,7 +58,7 @@ const DECODERS: Readonly<Record<string, (body: Buffer, limits: { maxOutputLength
   deflate: promisify(inflate),
   br: promisify(brotliDecompress),
 };
-/** Decoders of an answer that is read while it arrives. */
+/** Decoders of a streamed response. */
 const STREAM_DECODERS: Readonly<Record<string, () => Transform>> = {
   gzip: createGunzip,
   'x-gzip': createGunzip,
@@ -72,12 +72,12 @@ function withoutMark(body: Buffer): Buffer {
   return hasMark ? body.subarray(BYTE_ORDER_MARK.length) : body;
 }
 
-/** Time to keep idle connections unless the server sets another one. */
+/** Time to keep idle connections, unless the server specifies another. */
 const KEEP_ALIVE_MS = 30_000;
 
 /**
- * Pool of HTTP/1.1 connections to one origin, kept alive, with one request at a time on each. Redirects are not
- * followed, so that a credential is sent only to the host that it was configured for.
+ * Pool of HTTP/1.1 connections to one origin, kept alive, with one request at a time on each. It doesn't follow
+ * redirects, so that a credential is sent only to the host that it was configured for.
  */
 export class HttpUpstream {
   readonly #pool: Pool;
@@ -90,14 +90,14 @@ export class HttpUpstream {
       pipelining: 1,
       allowH2: false,
       keepAliveTimeout: KEEP_ALIVE_MS,
-      // Our own timer covers the whole call. The two timers of the client would only take time.
+      // Our own timer covers the whole call. The client's two timers would only cost time.
       headersTimeout: 0,
       bodyTimeout: 0,
     });
   }
 
   /**
-   * Send a request. Resolve with the answer, whatever its status.
+   * Send a request. Resolve with the response, whatever its status.
    * @throws UpstreamFault `transient`, code `timeout`, `connection` or `body_too_large`; the reason of the signal when
    *   it aborts
    */
@@ -116,7 +116,7 @@ export class HttpUpstream {
   }
 
   /**
-   * Send a request. Resolve when the headers of the answer have arrived, whatever its status.
+   * Send a request. Resolve when the response headers have arrived, whatever the status.
    * @throws UpstreamFault `transient`, code `timeout` or `connection`; the reason of the signal when it aborts
    */
   async stream(call: StreamedCall): Promise<StreamedReply> {
@@ -146,7 +146,7 @@ function encodingOf(headers: UpstreamHeaders): string {
     .toLowerCase();
 }
 
-/** Pass on the parts of a body, and turn its errors into faults. */
+/** Yield the parts of a body, and convert its errors to faults. */
 async function* guarded(parts: AsyncIterable<Buffer>, signal: AbortSignal): AsyncGenerator<Buffer, void> {
   try {
     yield* parts;
@@ -164,7 +164,7 @@ function streamFault(error: unknown, signal: AbortSignal): unknown {
   return new UpstreamFault({ kind: 'transient', code: 'connection', message: `the connection failed (${name})` });
 }
 
-/** One request and its answer. */
+/** Request and its response. */
 class Exchange implements Dispatcher.DispatchHandler {
   readonly #call: HttpCall;
   readonly #resolve: (reply: HttpReply) => void;
@@ -177,7 +177,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   #bytesMax = 0;
   #bytes = 0;
   readonly #chunks: Buffer[] = [];
-  /** Buffer for an answer of known length in several chunks. The chunks then need not be kept and concatenated. */
+  /** Buffer for a response of known length, which avoids keeping and concatenating its chunks. */
   #body: Buffer | null = null;
   isOver = false;
 
@@ -237,7 +237,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   onResponseError(_controller: Dispatcher.DispatchController | null, error: Error): void {
     if (this.isOver) return;
     const { code } = error as { code?: unknown };
-    // The message of the client contains hosts and ports. Its code is sufficient.
+    // The client's message contains hosts and ports. Its code is sufficient.
     this.#fail(this.#fault('connection', `the connection failed (${typeof code === 'string' ? code : error.name})`));
   }
 
@@ -249,7 +249,7 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#fail(this.#fault('body_too_large', `the answer is longer than ${this.#bytesMax} bytes`));
   }
 
-  /** Make a transient fault. The client sets the controller of a request right before it writes the first byte. */
+  /** Create a transient fault. The client sets a request's controller right before it writes the first byte. */
   #fault(code: string, message: string): UpstreamFault {
     return new UpstreamFault({ kind: 'transient', code, message, isUnsent: this.#controller === null });
   }
@@ -264,7 +264,7 @@ class Exchange implements Dispatcher.DispatchHandler {
       this.#resolve({ status: this.#status, headers: this.#headers, body: withoutMark(body) });
       return;
     }
-    // No header asked for a compressed answer, but some proxies compress all.
+    // We don't ask for a compressed response, but some proxies compress anyway.
     decode(body, { maxOutputLength: this.#bytesMax }).then(
       (plain) => this.#resolve({ status: this.#status, headers: this.#headers, body: withoutMark(plain) }),
       () => this.#reject(this.#fault('unreadable_encoding', `the answer cannot be decoded from ${encoding}`)),

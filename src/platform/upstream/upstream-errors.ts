@@ -1,7 +1,7 @@
 import { AppError } from '../errors.ts';
 import type { UpstreamFault } from './upstream-fault.ts';
 
-/** Name the cause of a fault, for `details.cause` of `provider_unavailable` and for the label of the metrics. */
+/** Name the cause of a fault, for `details.cause` of `provider_unavailable` and for the metrics label. */
 export function causeOf(fault: UpstreamFault): string {
   if (fault.kind === 'refused') return 'refused';
   if (fault.status !== null) return `http_${fault.status}`;
@@ -10,7 +10,7 @@ export function causeOf(fault: UpstreamFault): string {
 }
 
 /**
- * Create an error 502: this provider cannot serve the call now, but another may. `why` becomes the cause, for
+ * Create an error 502: this provider can't serve the call now, but another may. `why` becomes the cause shown to
  * operators.
  */
 export function providerUnavailable(

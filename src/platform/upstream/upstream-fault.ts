@@ -1,6 +1,6 @@
 /**
- * Kind of a fault. `transient`: a retry may succeed. `rejected`: the cause is the input. `refused`: the cause is our
- * credential or account; the endpoint cools down. `unavailable`: this provider cannot serve the call, and retries are
+ * Kind of a fault. `transient`: a retry may succeed. `rejected`: the input is at fault. `refused`: our credential or
+ * account is at fault; the endpoint cools down. `unavailable`: this provider can't serve the call, and retries are
  * useless.
  */
 export type FaultKind = 'transient' | 'rejected' | 'refused' | 'unavailable';
@@ -9,11 +9,11 @@ export interface FaultFields {
   readonly kind: FaultKind;
   /** HTTP status; null if the status was a success but the body was unusable. */
   readonly status?: number | null;
-  /** Code of the vendor, or our own for an unusable body. */
+  /** Vendor's code, or our own for an unusable body. */
   readonly code?: string | null;
-  /** Wait that the vendor asks for. */
+  /** Delay that the vendor asks for. */
   readonly retryAfterMs?: number | null;
-  /** Short message that is safe to show: it contains no credential and no text of the caller. */
+  /** Short message that is safe to show: it contains no credential or caller text. */
   readonly message: string;
   /** True if nothing of the request was sent, because there was no connection. */
   readonly isUnsent?: boolean;

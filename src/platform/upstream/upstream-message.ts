@@ -1,8 +1,8 @@
 export interface UpstreamRequest {
   readonly method: 'POST' | 'GET';
-  /** Path, appended to the base URL of the endpoint. */
+  /** Path to append to the endpoint's base URL. */
   readonly path: string;
-  /** Headers with names in lower case, without content type and length; they include the credential. */
+  /** Headers with lower-case names, without content type and length. They include the credential. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | null;
 }
@@ -10,7 +10,7 @@ export interface UpstreamRequest {
 export type UpstreamHeaders = Readonly<Record<string, string | string[] | undefined>>;
 
 export interface UpstreamReply {
-  /** Headers with names in lower case. */
+  /** Headers with lower-case names. */
   readonly headers: UpstreamHeaders;
   readonly body: Uint8Array;
 }

@@ -1,7 +1,7 @@
 import { Counter, Gauge, Histogram, type Registry } from 'prom-client';
 import type { BreakerState } from './breaker.ts';
 
-/** Current load of a provider. It is read only when the metrics are collected, at no cost to the calls. */
+/** Current load of a provider. It is read only when metrics are collected, so calls pay nothing for it. */
 export interface ProviderLoad {
   readonly inFlight: number;
   readonly queuedTexts: number;
@@ -11,7 +11,7 @@ export interface ProviderLoad {
 export interface UpstreamMetrics {
   /** Count one attempt. `outcome`: `ok`, `rejected`, or the cause of the failure. */
   attempted(provider: string, outcome: string, seconds: number): void;
-  /** Report the load of a provider. @returns a function that ends the reports */
+  /** Report the load of a provider. @returns a function that stops reporting */
   watch(provider: string, load: () => ProviderLoad): () => void;
 }
 

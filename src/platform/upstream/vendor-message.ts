@@ -4,13 +4,11 @@ import { field } from './parse-json.ts';
 /** Maximum length of an error body that is read. */
 const BODY_MAX_BYTES = 64 * 1024;
 const MESSAGE_MAX_CHARS = 300;
-/**
- * Maximum length of a quotation to show. Names of fields and models are shorter; longer quotations repeat the input.
- */
+/** Maximum length of a quotation to show. Names of fields and models are shorter; longer quotations echo the input. */
 const QUOTED_MAX_CHARS = 80;
 const REDACTED = '***';
 
-/** Content of an error body, in one form for all vendors. */
+/** Content of an error body, in a common form. */
 export interface VendorError {
   /** Message that is safe to show: without credentials and long quotations, at most 300 characters. */
   readonly message: string | null;
@@ -32,7 +30,7 @@ export function readVendorError(body: Uint8Array, apiKey: Secret | null): Vendor
     const message = plain === '' || /^[<{[]/.test(plain) ? null : safeMessage(plain, apiKey);
     return { message, codes: [], param: null, error: null };
   }
-  // The OpenAI-compatible endpoint of one vendor wraps its error in a list.
+  // One vendor's OpenAI-compatible endpoint wraps its error in a list.
   const outer: unknown = Array.isArray(root) ? root[0] : root;
   const nested = [field(outer, 'error'), field(outer, 'detail')].find(
     (value) => isObject(value) && !Array.isArray(value),
@@ -69,13 +67,13 @@ function messageOf(error: unknown): string | null {
   for (const key of ['message', 'Message', 'error', 'detail', 'msg']) {
     const value = field(error, key);
     if (typeof value === 'string' && value.trim() !== '') return value;
-    // Validation errors of FastAPI: [{loc, msg, input}]. `input` is text of the caller and is not read.
+    // FastAPI validation errors: [{loc, msg, input}]. Don't read `input`, which is the caller's text.
     if (Array.isArray(value) && typeof field(value[0], 'msg') === 'string') return field(value[0], 'msg') as string;
   }
   return null;
 }
 
-/** Make the message of a vendor safe to show: one line of limited length, without credentials and long quotations. */
+/** Make a vendor's message safe to show: one line of limited length, without credentials and long quotations. */
 export function safeMessage(text: string, apiKey: Secret | null): string {
   // Redact the key first, since the cut below could leave a part of it.
   let safe = apiKey === null ? text : text.replaceAll(apiKey.reveal(), REDACTED);
@@ -90,14 +88,14 @@ export function safeMessage(text: string, apiKey: Secret | null): string {
 /** Pattern of a quotation. An apostrophe inside a word does not begin one. */
 const QUOTED = /"[^"]*"|(?<!\w)'[^']*'(?!\w)|`[^`]*`/g;
 
-/** Patterns of credentials other than the one that was sent: vendors echo parts of keys, or keys of others. */
+/** Patterns of credentials other than the one that was sent: vendors echo parts of keys, or other customers' keys. */
 const CREDENTIALS = [
   /\b((?:bearer|basic)\s+)[^\s"',;]+/gi,
   /((?:api[_ -]?key|key|token|secret|password)(?:\s+provided)?\s*[=:]\s*["']?)[^\s"',;]+/gi,
   /(^|[^A-Za-z0-9])(?:sk|pk|pa|rk|hf|gsk|xai|jina|AIza|ya29)[-_.][A-Za-z0-9_.*-]{6,}/g,
   /(^|[^A-Za-z0-9])AIza[A-Za-z0-9_-]{10,}/g,
-  // A key whose middle part the vendor replaced by asterisks.
+  // Key whose middle the vendor replaced by asterisks.
   /(^|[\s"'(])[^\s"'(]*\*{3,}[^\s"']*/g,
-  // A long run of mixed letters and digits, without the dashes that separate the parts of model names.
+  // Long run of mixed letters and digits, without the dashes that model names have between parts.
   /(^|[^A-Za-z0-9])(?=[A-Za-z_]*\d)(?=[\d_]*[A-Za-z])[A-Za-z0-9_]{24,}/g,
 ] as const;

@@ -1,7 +1,7 @@
 /**
- * Thread that attacks a server, so that its own work (bodies that it writes) does not delay the searches that the
- * benchmark measures. Its first message says that its bodies are made; then it waits for a message to begin. Its last
- * message holds how often each status was answered.
+ * Thread that attacks a server, so that its own work (writing bodies) doesn't delay the searches that the benchmark
+ * measures. Its first message says that its bodies are ready; then it waits for a message to start. Its last message
+ * contains the count of each response status.
  */
 import { once } from 'node:events';
 import { parentPort, workerData } from 'node:worker_threads';

@@ -5,11 +5,11 @@ import { HOSTILE_MARKDOWN } from '../../ingest/hostile-markdown.ts';
 import { makeOdf } from '../../support/office-samples.ts';
 
 const MIB = 1024 * 1024;
-/** Time for which an attack goes on, in milliseconds. */
+/** Duration of an attack, in milliseconds. */
 export const ATTACK_MS = 6_000;
-/** Time for which a connection does not read its answer, in milliseconds. */
+/** Time for which a connection doesn't read its response, in milliseconds. */
 const HELD_MS = 1_000;
-/** Static file of attack 7, which is built and not committed. */
+/** Static file for attack 7. It is built, not committed. */
 export const BUNDLE = '/docs/assets/swagger-ui-bundle.js';
 
 /** Server that is attacked, and the rights of the attacker. */
@@ -20,7 +20,7 @@ export interface Target {
   readonly count: (status: number) => void;
 }
 
-/** Repeats its requests until the signal aborts. */
+/** Function that repeats its requests until the signal aborts. */
 export type Attack = (target: Target, signal: AbortSignal) => Promise<void>;
 
 async function send(target: Target, method: string, path: string, body: string | Buffer, type = 'application/json') {
@@ -35,7 +35,7 @@ async function send(target: Target, method: string, path: string, body: string |
   }
 }
 
-/** Run `once` on several connections, again and again. */
+/** Run `once` repeatedly on several connections. */
 function repeated(connections: number, attack: (target: Target, nth: number) => Promise<unknown>): Attack {
   let nth = 0;
   return async (target, signal) => {
@@ -73,10 +73,10 @@ const BULK = '/v1/buckets/default/documents/metadata/bulk';
 export const SEARCH = '/v2/buckets/default/search';
 export const UPLOAD = '/v1/buckets/default/documents';
 const UPLOAD_ELSEWHERE = '/v1/buckets/elsewhere/documents';
-/** Bucket of the other caller that holds what it uploads during an attack. */
+/** Bucket for the other caller's uploads during an attack. */
 export const ELSEWHERE = 'elsewhere';
 
-/** Makers of attacks by name, in the order of the rules in docs/security.md. */
+/** Factories of attacks by name, in the order of the rules in docs/security.md. */
 export const ATTACKS: Readonly<Record<string, () => Attack>> = {
   '1. 64 MB of tiny objects in JSON': () => posted(2, UPLOAD, tiny()),
   '1. 16 MB to a search': () => posted(2, SEARCH, text16()),
@@ -129,12 +129,12 @@ export const ATTACKS: Readonly<Record<string, () => Attack>> = {
     unread(200, { method: 'POST', path: '/v1/embeddings', body: JSON.stringify({ input: texts() }) }),
 };
 
-/** Post one body on several connections, again and again. */
+/** Post one body repeatedly on several connections. */
 function posted(connections: number, path: string, body: Buffer): Attack {
   return repeated(connections, (target) => send(target, 'POST', path, body));
 }
 
-/** Ask on many connections for answers of which only the first bytes are read. After a second, begin anew. */
+/** Send requests on many connections, and read only the first bytes of each response. After a second, start again. */
 function unread(
   connections: number,
   request: { method: string; path: string; body?: string; isSecret?: false },
@@ -164,7 +164,10 @@ function unread(
   };
 }
 
-/** Announce large bodies, and send them slowly; meanwhile a large body of another caller must be accepted, by a bucket that is not measured. */
+/**
+ * Announce large bodies, and send them slowly. Meanwhile, a large body of another caller must be accepted, into a
+ * bucket that isn't measured.
+ */
 async function slowBodies(target: Target, signal: AbortSignal): Promise<void> {
   const { hostname, port } = new URL(target.url);
   const head = `POST ${UPLOAD} HTTP/1.1\r\nHost: ${hostname}\r\nAuthorization: Bearer ${target.key}\r\nContent-Type: application/json\r\nContent-Length: ${16 * MIB}\r\n\r\n`;

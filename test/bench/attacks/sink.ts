@@ -1,6 +1,6 @@
 /**
- * Server that reads and drops every body and answers `{}`: the floor of an attack, without any work of the service. It
- * sends its address to the process that started it. An attacker may close its connection at any time.
+ * Server that reads and drops every body and responds with `{}`: the floor of an attack, without any work of the
+ * service. It sends its address to its parent process. An attacker may close its connection at any time.
  */
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';

@@ -13,7 +13,7 @@ export interface Child {
   stop(): Promise<void>;
 }
 
-/** Start a script that prints one JSON object when it is ready. It is stopped by SIGTERM. */
+/** Start a script that prints one JSON object when it is ready. SIGTERM stops it. */
 export async function startChild(
   program: string,
   args: readonly string[],
@@ -43,7 +43,7 @@ export async function startChild(
 
 /** Return the CPU time (user and system) of all threads of a process, in milliseconds with a resolution of 10. */
 export function cpuMsOf(pid: number): number {
-  // The name of the command, in brackets, may contain spaces.
+  // The command name, in brackets, may contain spaces.
   const fields = readFileSync(`/proc/${pid}/stat`, 'utf8').split(') ').at(-1)?.split(' ') ?? [];
   return ((Number(fields[11]) + Number(fields[12])) / CLOCK_TICKS_PER_SECOND) * 1000;
 }

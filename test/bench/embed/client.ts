@@ -1,20 +1,20 @@
 import { Pool } from 'undici';
 
 export interface Target {
-  /** Base URL, without a slash at its end. */
+  /** Base URL without a trailing slash. */
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   /** Process whose CPU time is read, or null. */
   readonly pid: number | null;
 }
 
-/** Content of one request. Without a body it is a GET. */
+/** Content of one request. Without a body, it is a GET. */
 export interface RequestContent {
   readonly path: string;
   readonly body: string | null;
 }
 
-/** Function that makes the content of each request. */
+/** Function that creates the content of each request. */
 export type MakeRequest = () => RequestContent;
 
 export interface Reply {
@@ -22,7 +22,7 @@ export interface Reply {
   readonly headers: Readonly<Record<string, string | string[] | undefined>>;
 }
 
-/** Clients of one target that each send one request after the other on a persistent connection. */
+/** Clients of one target. Each sends sequential requests on a persistent connection. */
 export class Clients {
   readonly #target: Target;
   readonly #pool: Pool;

@@ -10,13 +10,14 @@ import { FakeUpstream } from '../../support/fake-upstream.ts';
 import { type Child, startChild } from './child.ts';
 import { uniqueTexts } from './texts.ts';
 
-/** Models of 1,536 native dimensions. The first has a map into the canonical space, the second has none. */
+/** Models with 1,536 native dimensions. The first has a map into the canonical space, the second doesn't. */
 export const CALIBRATED = 'vendor-a/text-embedding-3-small';
 export const UNCALIBRATED = 'bench/not-calibrated';
 export const BUILT_IN = 'local/lexical-1';
 
 /**
- * Number of texts, more than dimensions. With fewer, most of a vector would be noise around zero unlike a real map's.
+ * Number of texts, more than dimensions. With fewer, most of a vector would be noise around zero, unlike with a real
+ * map.
  */
 const CALIBRATION_TEXTS = 2_000;
 const NATIVE_DIMENSIONS = 1536;
@@ -35,7 +36,7 @@ export interface Upstream {
   stop(): Promise<void>;
 }
 
-/** Start the fake upstream, which answers without a delay, in a separate process. */
+/** Start the fake upstream, which responds without delay, in a separate process. */
 export async function startUpstream(port: string): Promise<Upstream> {
   const script = fileURLToPath(new URL('../../support/fake-upstream/main.ts', import.meta.url));
   const child = await startChild(process.execPath, [script, '--port', port]);

@@ -5,29 +5,28 @@ import type { Row, TargetName } from './rows.ts';
 /** Figures of one round of one row. */
 interface Sample {
   readonly perSecond: number;
-  /** CPU time of the target's process for a request, or null if no process is known. */
+  /** CPU time per request of the target's process, or null if the process is unknown. */
   readonly cpuMs: number | null;
   readonly p50Ms: number;
   readonly p99Ms: number;
-  /** Difference to the p50 of the floor's row in the same round. */
+  /** Difference to the floor row's p50 in the same round. */
   readonly addedMs: number | null;
-  /** CPU time as a multiple of that of the bare proxy's row in the same round. */
+  /** CPU time as a multiple of the bare proxy row's, in the same round. */
   readonly cpuTimes: number | null;
-  /** CPU time as a multiple of that of the bare proxy with the request of the client, in the same round. */
+  /** CPU time as a multiple of the bare proxy's with the client's request, in the same round. */
   readonly cpuTimesOfClient: number | null;
 }
 
 /** Medians of all rounds. */
 export type Figures = Sample;
 
-/** Length of the uncounted requests before each round, relative to the round. */
+/** Length of the warm-up before each round, relative to the round. */
 const WARM_UP_SHARE = 0.3;
 
 /**
- * Measure every row in every round, one after the other, so that other load of the machine affects all rows equally. A
- * first round of twice the length is a warm-up and is not counted.
- *
- * @returns figures by the id of the row
+ * Measure every row in every round, sequentially, so that other load on the machine affects all rows equally. A first
+ * round of twice the length is a warm-up and isn't counted.
+ * @returns figures by row id
  */
 export async function measure(
   rows: readonly Row[],

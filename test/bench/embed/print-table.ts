@@ -16,7 +16,7 @@ const COLUMNS = [
 ] as const;
 const NAME_WIDTH = 42;
 
-/** Print one table with the rows of each group under its name. A figure above its bound is marked with `!`. */
+/** Print one table with the rows of each group under its name. Mark a figure above its limit with `!`. */
 export function printTable(rows: readonly Row[], figures: ReadonlyMap<string, Figures>): void {
   print(`embed    ${'case'.padEnd(NAME_WIDTH)}${COLUMNS.map(([name, width]) => name.padStart(width)).join('')}`);
   let group = '';

@@ -4,7 +4,7 @@ import { uniqueTexts } from './texts.ts';
 
 export type TargetName = 'service' | 'upstream' | 'proxy' | 'peer';
 
-/** Line of the table: a load on one target, and bounds of its cost. */
+/** Row of the table: a load on one target, and limits on its cost. */
 export interface Row {
   /** Unique id. */
   readonly id: string;
@@ -13,16 +13,16 @@ export interface Row {
   readonly target: TargetName;
   readonly concurrency: number;
   readonly makeRequest: MakeRequest;
-  /** Row of the bare upstream with which the latency is compared. */
+  /** Row of the bare upstream to compare the latency with. */
   readonly floor?: string;
-  /** Bounds of the design: CPU of the server for a request, and latency added at the median. */
+  /** Limits by design: server CPU per request, and added median latency. */
   readonly cpuMsMax?: number;
   readonly addedMsMax?: number;
-  /** Rows of the bare proxy with whose CPU for a request that of this row is compared, and bound of the multiple of the first. */
+  /** Rows of the bare proxy to compare this row's CPU per request with, and limit on the multiple of the first. */
   readonly cpuFloor?: string;
   readonly cpuFloorOfClient?: string;
   readonly cpuTimesMax?: number;
-  /** Check an answer. @throws Error for an answer that the row does not expect */
+  /** Check a response. @throws Error for a response that the row doesn't expect */
   readonly check?: (reply: Reply) => void;
 }
 
@@ -48,8 +48,8 @@ export const FLOORS: readonly Row[] = [
 ];
 
 /**
- * Make a row that sends one text through the bare proxy: with the answer in base64 that the upstream gives the service, or with
- * the numbers that it gives the client of the service, whose request names no format.
+ * Create a row that sends one text through the bare proxy. The response is either in base64, as the service requests
+ * it, or in numbers, as the client gets them without naming a format.
  */
 function proxy(id: string, concurrency: number, format: 'base64' | 'float' = 'base64'): Row {
   return {
@@ -59,7 +59,7 @@ function proxy(id: string, concurrency: number, format: 'base64' | 'float' = 'ba
   };
 }
 
-/** Make a row that calls the upstream itself as the service does. */
+/** Create a row that calls the upstream directly, as the service does. */
 function bare(id: string, texts: number, concurrency: number, format: 'base64' | 'float' = 'base64'): Row {
   return {
     ...{ id, group: 'floors', target: 'upstream', concurrency },
@@ -149,7 +149,7 @@ export const PEER: readonly Row[] = (
 ).map(([texts, concurrency]) => ({
   ...{ id: `peer, ${texts} x${concurrency}`, group: 'peer', name: plural(texts), target: 'peer', concurrency },
   floor: `bare ${texts} x${concurrency}`,
-  // By default the peer forwards the format of the client. The service answers with numbers, so they are compared.
+  // By default, the peer forwards the client's format. The service responds with numbers, so compare numbers.
   makeRequest: postToVendor(texts, 'float'),
   check: checkAnswer(texts, 1536, null),
 }));
@@ -158,7 +158,7 @@ function post(body: () => object, path = '/v1/embeddings'): MakeRequest {
   return () => ({ path, body: JSON.stringify(body()) });
 }
 
-/** Make requests as for the vendor itself, whose base URL includes the version. */
+/** Create requests as for the vendor itself, whose base URL includes the version. */
 function postToVendor(texts: number, format: 'base64' | 'float'): MakeRequest {
   const model = 'text-embedding-3-small';
   return post(() => ({ input: uniqueTexts(texts), model, encoding_format: format }), '/embeddings');
@@ -168,7 +168,7 @@ function plural(texts: number): string {
   return texts === 1 ? '1 text' : `${texts} texts`;
 }
 
-/** Return a check of an answer. @param projection expected `X-Service-Projection`, or null for another server */
+/** Return a check of a response. @param projection expected `X-Service-Projection`, or null for another server */
 function checkAnswer(texts: number, dimensions: number, projection: RegExp | null): (reply: Reply) => void {
   return ({ body, headers }) => {
     const { data } = JSON.parse(body.toString()) as { data: { embedding: number[] }[] };

@@ -12,7 +12,7 @@ const bodies = Array.from({ length: BODIES }, (_, seed) =>
 );
 let serial = 0;
 
-/** Return new texts of 30 words, about 150 characters, none of which was returned before. */
+/** Return new texts of 30 words (about 150 characters), never returned before. */
 export function uniqueTexts(count: number): string[] {
   return Array.from({ length: count }, () => `${++serial} ${bodies[serial % BODIES]}`);
 }

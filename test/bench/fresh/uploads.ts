@@ -1,6 +1,6 @@
 /**
- * Thread that uploads documents and searches for some of them, so that its own work does not delay the searches that the
- * benchmark measures. It begins at once; its message holds what it has done.
+ * Thread that uploads documents and searches for some of them, so that its own work doesn't delay the searches that the
+ * benchmark measures. It starts immediately. Its message contains the results.
  */
 import { setTimeout as delay } from 'node:timers/promises';
 import { parentPort, workerData } from 'node:worker_threads';
@@ -20,14 +20,14 @@ export interface Uploads {
 /** Message of the thread. */
 export interface Uploaded {
   readonly uploaded: number;
-  /** Documents that were searched for as soon as they were ready, and those of them that this search found. */
+  /** Number of documents that were searched for as soon as they were ready, and number of those found. */
   readonly ready: number;
   readonly found: number;
-  /** Times from an upload to the answer that its document is ready, of the documents that were searched for. */
+  /** Times from upload to ready, of the documents that were searched for. */
   readonly readyMs: readonly number[];
 }
 
-/** Time between two documents that are searched for as soon as they are ready. */
+/** Interval between documents that are searched for as soon as they are ready. */
 const PROBE_MS = 500;
 
 const { url, authorization, bucket, texts, perSecond, seconds } = workerData as Uploads;
@@ -63,7 +63,7 @@ async function uploadAll(): Promise<number> {
   return pending.length;
 }
 
-/** Upload documents with a word of their own, and search for each once when it is ready. */
+/** Upload documents with a unique word, and search for each once when it is ready. */
 async function probe(): Promise<Omit<Uploaded, 'uploaded'>> {
   const client = await LeanClient.open(`${url}/v2/buckets/${bucket}/search`, headers);
   const readyMs: number[] = [];

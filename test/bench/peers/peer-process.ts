@@ -10,7 +10,7 @@ export type Mode = 'vector' | 'keyword' | 'hybrid';
 /** Engine that is compared with ours. */
 export interface Peer {
   readonly name: string;
-  /** Packages of PyPI that it needs. */
+  /** PyPI packages that it needs. */
   readonly packages: readonly string[];
   /** Its program, in this folder, which is described in `peer.py`. */
   readonly script: string;
@@ -27,14 +27,14 @@ export const PEERS: readonly Peer[] = [
   { name: 'Qdrant embedded', packages: ['qdrant-client==1.20.0'], script: 'qdrant.py' },
 ];
 
-/** Answers of some queries, in their order. */
+/** Responses to some queries, in order. */
 export interface PeerReply {
   readonly times: readonly number[];
   /** Rows that were found, best first. */
   readonly found: readonly (readonly number[])[];
 }
 
-/** Queries to ask: numbers of the first and of the one after the last. */
+/** Range of queries: first, and one after the last. */
 export interface Asked {
   readonly mode: Mode;
   /** Value of the parameter that trades speed for recall; null if the peer has none. */
@@ -45,7 +45,7 @@ export interface Asked {
 
 export interface RunningPeer {
   readonly version: string;
-  /** Time in which everything was added and indexed. */
+  /** Time for adding and indexing everything. */
   readonly seconds: number;
   readonly modes: readonly Mode[];
   readonly efforts: readonly (number | null)[];
@@ -54,9 +54,8 @@ export interface RunningPeer {
 }
 
 /**
- * Install packages in a virtual environment, which is made unless it is there.
- *
- * @returns its Python; null, with the reason on stderr, if there is no Python or the package index cannot be reached
+ * Install packages in a virtual environment, creating it if needed.
+ * @returns its Python; null, with the reason on stderr, if there is no Python or the package index is unreachable
  */
 export function preparePython(directory: string, packages: readonly string[]): string | null {
   const python = path.join(directory, 'bin', 'python');
@@ -71,7 +70,7 @@ function runs(program: string, args: readonly string[]): boolean {
 /**
  * Start the program of a peer and wait until it holds the data.
  *
- * @param folder of the data, as `peer.py` describes it
+ * @param folder data folder, as described in `peer.py`
  */
 export async function startPeer(python: string, peer: Peer, folder: string, results: number): Promise<RunningPeer> {
   const script = fileURLToPath(new URL(peer.script, import.meta.url));

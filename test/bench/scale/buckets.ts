@@ -16,14 +16,14 @@ import { type Filling, type Installation, openInstallation, report, type Step } 
 import { memoryMb, openFiles, quantile, startServer, times } from './measure.ts';
 
 const PASSAGES = 20_000;
-/** Buckets of the small installation that the large one is compared with. */
+/** Number of buckets of the small installation to compare with. */
 const FEW = 40;
 const SEARCHES = 400;
-/** Buckets that are searched for the first time by a server. */
+/** Number of buckets to search for the first time on a server. */
 const FIRST_SEARCHES = 1_000;
 const WARM_UP = 60;
 const STARTS = 3;
-/** Chores that take less are not shown. */
+/** Minimum time of a chore to show. */
 const CHORE_MS_MIN = 20;
 
 interface Figures {
@@ -36,7 +36,7 @@ interface Figures {
   readonly any: readonly number[];
 }
 
-/** Measure many buckets of a hundred chunks beside an installation of a few of them. */
+/** Measure many buckets of a hundred chunks, compared with an installation with a few of them. */
 export async function measureBuckets(count: number, steps: ReadonlySet<Step>): Promise<void> {
   const passages = indexPassages(readPassages(PASSAGES));
   const installations = [];
@@ -96,7 +96,7 @@ async function fill(
     const { key } = await createKey(appliance.sql, appliance.keyRing, operator, { name: 'bench' });
     const { signal } = new AbortController();
     for (const chore of appliance.chores()) {
-      // The first run plans its queries.
+      // The first run also plans its queries.
       await chore.run(signal);
       const beganMs = performance.now();
       await chore.run(signal);

@@ -23,19 +23,19 @@ import { memoryMb, quantile, runCommand, startServer, times } from './measure.ts
 const BUCKET = 'large';
 const QUERIES = 400;
 const QUERY_WORDS = 8;
-/** Times that all queries are searched before searches are timed, so that the code is compiled. */
+/** Number of warm-up rounds over all queries, so that the code is compiled. */
 const WARM_UP_ROUNDS = 2;
 const IN_FLIGHT = [1, 8, 32];
-/** Queries whose vector leg is compared with an exact search. */
+/** Number of queries whose vector leg is compared with an exact search. */
 const RECALL_QUERIES = 30;
 const TOP = 10;
-/** Time in which the copy of the index must be read. */
+/** Time limit for reading the copy of the index. */
 const READ_MS_MAX = 300_000;
-/** Share of the chunks that is appended and settled while searches run. */
+/** Share of the chunks to append and settle while searches run. */
 const APPENDED_SHARE = 0.02;
 const BACKGROUND_IN_FLIGHT = 8;
 
-/** Filled bucket, as it is kept for later runs. */
+/** Filled bucket, kept for later runs. */
 interface Filled {
   readonly bucketId: string;
   readonly orgId: string;
@@ -143,7 +143,7 @@ async function measureSearches(
   }
 }
 
-/** Wait until the server has a copy of the index, which its first search makes it read. */
+/** Wait until the server has a copy of the index. Its first search triggers the reading. */
 async function untilInMemory(
   url: string,
   search: () => Promise<number>,
@@ -193,7 +193,7 @@ async function measureRecall(
   const own = await getIndexTable(sql, bucketId);
   if (!own) throw new Error('the bucket has no index');
   const { tables, copies } = search.lance;
-  // Opened for each use: once the copy is complete, the table is closed.
+  // Open it for each use, since the table is closed once the copy is complete.
   const open = () => tables.openForReading(own.name, own.version) as Promise<Table>;
   const copied = async () => (await copies?.find(own.name, own.version, open)) != null;
   await until(copied, { withinMs: READ_MS_MAX, what: 'the copy of the index' });
@@ -208,7 +208,7 @@ async function measureRecall(
       .toArray();
     const ours = (await source?.searchVectors(vector, options)) ?? [];
     const lowest = Math.max(...exact.map((row) => row['_distance'] as number));
-    // Rows as near as the last exact one count: many chunks share half of their text.
+    // Count rows as near as the last exact one, since many chunks share half of their text.
     found += ours.filter(({ score }) => 1 - score <= lowest + 1e-5).length;
     wanted += exact.length;
   }

@@ -18,7 +18,7 @@ const TABLES_AT_ONCE = 4;
 const ROWS_AT_ONCE = 20_000;
 const CACHE_BYTES = 16n * 1024n * 1024n;
 
-/** Passage with what the index holds of it. */
+/** Passage with its indexed data. */
 export interface IndexedPassage {
   readonly text: string;
   readonly tokens: string;
@@ -42,13 +42,13 @@ function bucketIdOf(nth: number): string {
   return `bkt_scale_${nth}`;
 }
 
-/** Make a query of some words of a passage. */
+/** Create a query from some words of a passage. */
 export function queryOf({ tokens, text }: IndexedPassage): string {
   const words = text.split(' ').slice(0, QUERY_WORDS).join(' ');
   return analyse(words).length > 0 ? words : tokens.split(' ').slice(0, QUERY_WORDS).join(' ');
 }
 
-/** Return the passage at a place of a bucket. */
+/** Return the passage at a position of a bucket. */
 export function passageAt(passages: readonly IndexedPassage[], bucket: number, place: number): IndexedPassage {
   return passages[(bucket * 37 + place) % passages.length] as IndexedPassage;
 }

@@ -12,12 +12,12 @@ import { readPassages } from '../../support/real-passages.ts';
 const CHUNKS_PER_DOCUMENT = 100;
 const DOCUMENTS_PER_COMMIT = 100;
 const PASSAGES = 100_000;
-/** Step through the second halves, which has no factor in common with the number of passages. */
+/** Step through the second halves. It is coprime to the number of passages. */
 const STEP = 7_919;
 
 /**
- * Source of distinct passages of any number: each has the first half of one real passage and the second half of
- * another.
+ * Create a source of any number of distinct passages. Each combines the first half of one real passage with the second
+ * half of another.
  */
 export function passageSource(count: number): (nth: number) => string {
   const halves = readPassages(Math.min(PASSAGES, count)).map((passage) => {

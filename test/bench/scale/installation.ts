@@ -7,7 +7,7 @@ import { makeDataDir } from '../../support/appliance.ts';
 const KEPT_IN = 'SCALE_KEPT_IN';
 const FILLED_FILE = 'scale.json';
 
-/** Steps of each part; parts other than that of chunks have the first two only. */
+/** Steps of each part. Only the chunks part has more than the first two. */
 export const STEPS = ['fill', 'search', 'settle', 'rebuild'] as const;
 export type Step = (typeof STEPS)[number];
 
@@ -15,19 +15,19 @@ export function isStep(text: string): text is Step {
   return (STEPS as readonly string[]).includes(text);
 }
 
-/** Filled data directory, and what its filling has returned. */
+/** Filled data directory, with the result of filling it. */
 export interface Installation<F> {
   readonly dataDir: string;
   readonly config: ReturnType<typeof loadConfig>;
   readonly filled: F;
-  /** Remove the directory if it is not kept. */
+  /** Remove the directory unless it is kept. */
   remove(): void;
 }
 
 export interface Filling {
   readonly dataDir: string;
   readonly config: ReturnType<typeof loadConfig>;
-  /** Print a line, now and in each run that uses the directory again. */
+  /** Print a line, now and in each later run that reuses the directory. */
   report(line: string): void;
 }
 
@@ -37,9 +37,8 @@ export function report(line: string): void {
 
 /**
  * Open a data directory that an earlier run has filled and kept, or fill a new one.
- *
  * @param name part and size
- * @param fill returns what later runs need, which is kept as JSON
+ * @param fill returns data for later runs, which is kept as JSON
  */
 export async function openInstallation<F>(
   name: string,
@@ -74,7 +73,7 @@ function placeOf(name: string): { dataDir: string; remove(): void } {
   const keptIn = process.env[KEPT_IN];
   if (keptIn === undefined) return makeDataDir();
   const dataDir = path.resolve(keptIn, name);
-  // Other users may traverse it, as embedded PostgreSQL needs under root.
+  // Let other users traverse it, as embedded PostgreSQL needs under root.
   mkdirSync(dataDir, { recursive: true, mode: 0o711 });
   return { dataDir, remove: () => undefined };
 }

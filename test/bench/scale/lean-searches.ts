@@ -11,7 +11,7 @@ export class LeanSearches {
   }
 
   /**
-   * Search for each query, several at a time, each by a connection of its own.
+   * Search for each query, several at a time, each on its own connection.
    *
    * @returns milliseconds of each search, and searches per second
    * @throws Error if nothing is found

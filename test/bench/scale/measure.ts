@@ -6,7 +6,7 @@ import { type ServiceProcess, startServiceProcess } from '../../support/service-
 
 const SERVICE = fileURLToPath(new URL('../../../bin/service', import.meta.url));
 
-/** Return the value at a part of the numbers, 0.5 for the median. */
+/** Return a quantile of the numbers; `part` 0.5 is the median. */
 export function quantile(numbers: readonly number[], part: number): number {
   const sorted = [...numbers].sort((a, b) => a - b);
   return sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * part))] as number;
@@ -17,7 +17,7 @@ export function times(numbers: readonly number[]): string {
   return `${quantile(numbers, 0.5).toFixed(1)} ms p50, ${quantile(numbers, 0.99).toFixed(1)} p99`;
 }
 
-/** Start `service serve`. @returns the process, and milliseconds from exec to the first answer */
+/** Start `service serve`. @returns the process, and milliseconds from exec to the first response */
 export async function startServer(dataDir: string): Promise<{ server: ServiceProcess; startMs: number }> {
   const beganMs = performance.now();
   const server = await startServiceProcess(['serve', '--port', '0', '--data-dir', dataDir], {});
@@ -40,7 +40,7 @@ export async function timedSearch(url: string, key: string, body: object): Promi
   return performance.now() - beganMs;
 }
 
-/** Call `action` for each item, several at a time. @returns what it returns, and the calls per second */
+/** Call `action` for each item, several at a time. @returns its results, and the calls per second */
 export async function inFlight<I>(
   items: readonly I[],
   count: number,
@@ -69,7 +69,7 @@ export function openFiles(pid: number): { files: number; sockets: number } {
   return { files: targets.filter((target) => target.startsWith('/')).length, sockets };
 }
 
-/** Return the present memory of a process in MB (RSS), and its peak. */
+/** Return a process's current memory in MB (RSS), and its peak. */
 export function memoryMb(pid: number): { now: number; peak: number } {
   const status = readFileSync(`/proc/${pid}/status`, 'utf8');
   const mb = (name: string) => (Number(new RegExp(`^${name}:\\s+(\\d+) kB`, 'm').exec(status)?.[1] ?? 0) * 1_024) / 1e6;

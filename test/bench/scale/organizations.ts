@@ -18,7 +18,7 @@ const PASSAGES = 2_000;
 const CALLS = 1_000;
 const IN_FLIGHT = 8;
 
-/** Measure requests of many organizations in turn beside those of one. */
+/** Measure requests of many organizations in turn, compared with those of one. */
 export async function measureOrganizations(count: number, steps: ReadonlySet<Step>): Promise<void> {
   const passages = indexPassages(readPassages(PASSAGES));
   const { dataDir, filled, remove } = await openInstallation(`organizations-${count}`, (filling) =>

@@ -13,15 +13,15 @@ import { openPassages } from '../../support/real-passages.ts';
 import { startServiceProcess } from '../../support/service-process.ts';
 import { until } from '../../support/until.ts';
 
-/** Chunks from which on rows are written straight to the table, since their ingest would take most of the run. */
+/** Minimum chunks for writing rows directly to the table, since their ingest would take most of the run. */
 const DIRECT_CHUNKS_MIN = 100_000;
 /** Time in which a copy of an index is read at least: 2 minutes, and a millisecond for each chunk. */
 const RESIDENT_MS = 120_000;
 const PROGRESS_ROWS = 100_000;
 
-/** Bucket that a server of a separate process searches. */
+/** Bucket searched through a server in a separate process. */
 export interface SearchBucket {
-  /** Installation of the server, opened by this process too. */
+  /** Installation of the server, also opened by this process. */
   readonly appliance: Appliance;
   readonly bucketId: string;
   /** Base URL of the server. */
@@ -32,7 +32,7 @@ export interface SearchBucket {
   readonly passages: { readonly count: number; at(nth: number): string };
 }
 
-/** Fill a bucket of an installation of its own, start a server, and remove everything when the measurement is done. */
+/** Fill a bucket in a new installation, start a server, and remove everything after the measurement. */
 export async function withSearchBucket(
   shape: { chunks: number; chunksPerDocument: number; teams: number; residentMb: number },
   measure: (bucket: SearchBucket) => Promise<void>,
@@ -76,7 +76,7 @@ export async function withSearchBucket(
   }
 }
 
-/** Wait until the server holds the index in memory. A search must have begun to read it. */
+/** Wait until the server holds the index in memory. A search must have triggered the reading. */
 export async function untilResident({ base, passages }: SearchBucket): Promise<void> {
   const isResident = async () => (await readMetric(base, 'service_resident_index_rows')) === passages.count;
   await until(isResident, { withinMs: RESIDENT_MS + passages.count, what: 'the copy of the index in memory' });

@@ -27,11 +27,13 @@ export interface KeptMessage {
   state: 'pending' | 'delivered' | 'failed' | 'resent';
 }
 
-/** Fake of a vendor of notifications over real HTTP. Its answers have the form of the vendor's pages. */
+/** Fake notification vendor over real HTTP. Its responses follow the vendor's documentation. */
 export abstract class FakeVendor {
   readonly seen: VendorSeen[] = [];
   readonly messages: KeptMessage[] = [];
-  /** Answer of the next requests instead of the vendor's own; null for that. It may also end the connection. */
+  /**
+   * Response to the next requests in place of the vendor's own; null for the vendor's. It may also end the connection.
+   */
   instead: ((response: ServerResponse, seen: VendorSeen) => VendorAnswer | undefined) | null = null;
   #kept = 0;
   readonly #server: Server = createServer((request, response) => this.#receive(request, response));
@@ -69,7 +71,7 @@ export abstract class FakeVendor {
     await closed;
   }
 
-  /** Keep a message under an id that no earlier one has, even after `reset`. */
+  /** Keep a message under a unique id, even after `reset`. */
   protected keep(to: string, request: VendorSeen, idOf = (nth: number) => `message-${nth}`): KeptMessage {
     this.#kept++;
     const message: KeptMessage = { id: idOf(this.#kept), to, request, state: 'pending' };
@@ -91,12 +93,15 @@ export abstract class FakeVendor {
     response.end(typeof given.body === 'string' ? given.body : JSON.stringify(given.body ?? {}));
   }
 
-  /** Answer as the vendor does. */
+  /** Respond as the vendor does. */
   #own(seen: VendorSeen): VendorAnswer {
     return this.isAuthorized(seen) ? this.answer(seen) : this.refusal(seen);
   }
 
-  /** Take requests as the vendor does, and answer none that sends a message. @param onTaken called after each of these */
+  /**
+   * Accept requests like the vendor, but never answer those that send a message.
+   * @param onTaken called after each of these
+   */
   takeAndHang(onTaken: () => void): void {
     this.instead = (_response, seen) => {
       const answer = this.#own(seen);
@@ -106,7 +111,7 @@ export abstract class FakeVendor {
     };
   }
 
-  /** Take a request as the vendor does, and then end the connection without an answer. */
+  /** Accept a request like the vendor, and then end the connection without a response. */
   takeAndReset(): void {
     this.instead = (response, seen) => {
       this.#own(seen);

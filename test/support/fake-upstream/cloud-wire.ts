@@ -68,7 +68,7 @@ const EmbedContent = z
     outputDimensionality: dimensions,
     autoTruncate: z.boolean().default(true),
   })
-  // The model ignores a task type. A call that sends one relies on it.
+  // The model ignores a task type, so a call that sends one would wrongly rely on it.
   .refine(({ taskType }) => taskType === undefined);
 
 /** Vertex AI: `predict`, and `embedContent` for Gemini Embedding 2. */

@@ -11,9 +11,9 @@ export type Behaviour =
       readonly body?: unknown;
       readonly headers?: Record<string, string>;
     }
-  /** The connection is reset or stalls, before an answer or in the middle of one. */
+  /** The connection is reset or stalls, before a response or in the middle of one. */
   | { readonly kind: 'reset' | 'reset-mid-body' | 'stall' | 'stall-mid-body' }
-  /** A 200 whose body is not a JSON answer. */
+  /** A 200 whose body isn't a valid JSON response. */
   | { readonly kind: 'html' | 'empty' | 'truncated-json' }
   /** A 200 of the right form with wrong vectors. */
   | { readonly kind: 'too-few' | 'too-many' | 'wrong-length' | 'nan' | 'zeros' | 'unnormalised' }
@@ -21,17 +21,17 @@ export type Behaviour =
   | { readonly kind: 'nan-text' | 'nan-bare' }
   /** `data[].index` in another order (which is allowed), duplicate or out of range. No effect without such a member. */
   | { readonly kind: 'shuffled' | 'duplicate-index' | 'bad-index' }
-  /** A correct answer with another number of tokens. */
+  /** A correct response with a different number of tokens. */
   | { readonly kind: 'usage'; readonly tokens: number }
-  /** A 200 of `bytes` bytes, generated while they are sent. */
+  /** A 200 of `bytes` bytes, generated while being sent. */
   | { readonly kind: 'huge'; readonly bytes: number }
-  /** A delay, then the behaviour `then`, by default a correct answer. */
+  /** A delay, then the behaviour `then`, by default a correct response. */
   | { readonly kind: 'delay'; readonly ms: number; readonly then?: Behaviour };
 
 const HTML = '<!DOCTYPE html><html><head><title>Sign in</title></head><body>proxy login</body></html>';
 const CHUNK = Buffer.alloc(65_536, '0.125,');
 
-/** Put the fault of the behaviour into the vectors of a reply. Other behaviours leave the reply unchanged. */
+/** Apply the behaviour's fault to the vectors of a reply. Other behaviours leave the reply unchanged. */
 export function spoil(reply: WireReply, behaviour: Behaviour): WireReply {
   const { vectors, indices } = reply;
   const last = indices.length - 1;
@@ -59,16 +59,16 @@ export function spoil(reply: WireReply, behaviour: Behaviour): WireReply {
       return { ...reply, indices: indices.map((index) => index + 1) };
     case 'nan-text':
     case 'nan-bare':
-      // Base64 has no text for NaN, so the answer is in decimal numbers.
+      // Base64 has no text for NaN, so send decimal numbers.
       return spoil({ ...reply, base64: false }, { kind: 'nan' });
     default:
       return reply;
   }
 }
 
-/** Send the answer of a behaviour. */
+/** Send the response of a behaviour. */
 export function send(response: ServerResponse, wire: WireProtocol, reply: WireReply, behaviour: Behaviour): void {
-  // Without an index the order is significant, so the answer stays correct.
+  // Without an index the order is significant, so send a correct response.
   const isCorrect = behaviour.kind === 'shuffled' && !wire.indexed;
   const { body, headers } = wire.render(isCorrect ? reply : spoil(reply, behaviour));
   const json = { 'content-type': 'application/json', ...headers };

@@ -66,6 +66,6 @@ server.listen(Number(values.port), '127.0.0.1', () => {
   const { port } = server.address() as AddressInfo;
   process.stdout.write(`${JSON.stringify({ url: `http://127.0.0.1:${port}/v1` })}\n`);
 });
-// The process must end with the benchmark that started it and holds the other end of the pipe.
+// Exit with the benchmark that started this process and holds the other end of the pipe.
 const stdin = fstatSync(0);
 if (stdin.isFIFO() || stdin.isSocket()) process.stdin.resume().on('end', () => process.exit(0));

@@ -4,8 +4,8 @@ import { vectorOf } from './vectors.ts';
 const NOISE = 0.05;
 
 /**
- * Return the vector of a bag of words in the axes of the model, with its mean and some noise. Models can be aligned,
- * and texts with common words are near each other in all models.
+ * Return the vector of a bag of words in the model's axes, with its mean and some noise. Models can be aligned, and
+ * texts with common words are close to each other in all models.
  *
  * @returns Float32Array [dimensions], L2-normalised
  */

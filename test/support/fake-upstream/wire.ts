@@ -1,17 +1,17 @@
 import { z } from 'zod';
 import { base64Of } from './vectors.ts';
 
-/** Request in terms that all protocols share. */
+/** Request in terms shared by all protocols. */
 export interface WireRequest {
   readonly model: string;
   readonly texts: readonly string[];
-  /** Task type in the protocol's own word, or null. */
+  /** Task type in the protocol's own terms, or null. */
   readonly taskType: string | null;
   readonly dimensions: number | null;
   readonly base64: boolean;
 }
 
-/** Content of an answer, possibly with a fault. */
+/** Content of a response, possibly with a fault. */
 export interface WireReply {
   readonly model: string;
   readonly vectors: readonly Float32Array[];
@@ -22,23 +22,23 @@ export interface WireReply {
 }
 
 export interface WireProtocol {
-  /** Path of the base URL of this protocol. */
+  /** Base URL path of this protocol. */
   readonly base: string;
-  /** Path of the base URL of the usual API, if the protocol has several. */
+  /** Base URL path of the usual API, if the protocol has several. */
   readonly usualBase?: string;
   /** Match a path below the base. @returns the model in the path, '' if it has none, null for another path */
   path(path: string): string | null;
   /** Header of the key. */
   readonly auth: 'bearer' | 'x-goog-api-key' | 'api-key';
   readonly itemsMax: number;
-  /** True if an answer names the text of each vector. Otherwise vectors come in the order of the texts. */
+  /** True if a response names the text of each vector. Otherwise vectors are in the order of the texts. */
   readonly indexed: boolean;
-  /** Parse a request body. @throws ZodError for anything that the real server does not define */
+  /** Parse a request body. @throws ZodError for anything that the real server doesn't define */
   read(body: unknown, pathModel: string): WireRequest;
   render(reply: WireReply): { body: unknown; headers?: Record<string, string> };
-  /** Make an error body in the vendor's shape. */
+  /** Build an error body in the vendor's shape. */
   error(status: number, message: string, code: string): unknown;
-  /** Answer to a wrong key, if it is not a 401 in the usual shape. */
+  /** Response to a wrong key, if it isn't a 401 in the usual shape. */
   readonly refusal?: { readonly status: number; readonly body: unknown; readonly headers?: Record<string, string> };
 }
 

@@ -16,15 +16,15 @@ import { SPANISH } from './spanish.ts';
 export const JUDGED_SETS: readonly JudgedSet[] = [GERMAN, SPANISH, JAPANESE, CHINESE];
 export const MODES = ['keyword', 'vector', 'hybrid'] as const;
 
-/** Figures of the queries that a model of words can answer. */
+/** Figures of the queries that a lexical model can answer. */
 export interface SetScores {
   readonly queries: number;
   readonly ndcg: number;
-  /** Queries whose first result is no answer, each with the first result. */
+  /** Queries whose first result is wrong, each with that result. */
   readonly wrongFirst: readonly { readonly query: string; readonly found: string }[];
 }
 
-/** Ingest the passages of a set as documents of a bucket of its own, named by the language. A worker must be running. */
+/** Ingest the passages of a set as documents of a separate bucket, named by the language. A worker must be running. */
 export async function ingestSet(appliance: Appliance, caller: Caller, set: JudgedSet): Promise<Map<string, string>> {
   const { id } = await createBucket(appliance.sql, caller, { name: nameOf(set), policy: BucketPolicy.parse({}) });
   const documents = set.passages.map((text, nth) => ({ id: String(nth), fileName: `${nth}.txt`, text }));
@@ -33,7 +33,7 @@ export async function ingestSet(appliance: Appliance, caller: Caller, set: Judge
   return idOf;
 }
 
-/** @param idOf ids of passages by the ids of their documents, as `ingestSet` returned them */
+/** @param idOf passage ids by document id, as returned by `ingestSet` */
 export async function scoreSet(
   appliance: Appliance,
   caller: Caller,

@@ -28,7 +28,7 @@ interface AccountView {
 
 type Open = { readonly kind: 'password' | 'passkey' } | { readonly kind: 'delete'; readonly passkey: Passkey };
 
-/** Page `/console/account`: the password, passkeys and organizations of the person who is signed in. */
+/** Page `/console/account`: password, passkeys and organizations of the signed-in user. */
 export default function AccountPage() {
   const account = useResource('account', () => call<AccountView>('/v1/me/account'));
   const [open, setOpen] = useState<Open | null>(null);
@@ -120,7 +120,7 @@ function OrganizationTable({ of }: { of: AccountView['organizations'] }) {
   const { org } = currentCaller();
   const change = useAction(async (organization: string) => {
     await call<SessionReply>('/v1/me/account/organization', { method: 'POST', json: { organization } });
-    // All pages show the other organization.
+    // Reload, since all pages now show the other organization.
     location.assign('/console');
   });
   return (

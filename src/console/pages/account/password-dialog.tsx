@@ -7,7 +7,7 @@ import { TextField } from '../../ui/controls.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { toast } from '../../ui/toast.tsx';
 
-/** Dialog that changes the password of the person who is signed in. */
+/** Dialog that changes the signed-in user's password. */
 export function PasswordDialog({ onClose }: { onClose: () => void }) {
   const [current, setCurrent] = useState('');
   const save = async (password: string) => {

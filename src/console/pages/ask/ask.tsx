@@ -33,7 +33,7 @@ export default function AskPage({ place }: PageProps) {
   );
 }
 
-/** @param chosen bucket or assistant of the address, such as `bucket/manuals`; empty for the first one */
+/** @param chosen bucket or assistant in the URL, such as `bucket/manuals`; empty for the first one */
 function Conversation({ chosen }: { chosen: string }) {
   const [turns, setTurns] = useState<readonly Turn[]>([]);
   const [question, setQuestion] = useState('');
@@ -102,7 +102,7 @@ function Conversation({ chosen }: { chosen: string }) {
   );
 }
 
-/** List the buckets and assistants that can be asked. */
+/** List the buckets and assistants that the user can ask. */
 function useOptions(buckets: readonly { readonly name: string }[]) {
   const assistants = useResource('assistants of answers', (signal) =>
     readList<AssistantView>('/v1/assistants', signal),

@@ -2,13 +2,13 @@ import { ApiError, openStream } from '../../lib/api.ts';
 import { asApiError } from '../../lib/resource.ts';
 import type { Answer, AnswerStart } from '../../types.ts';
 
-/** Question with its answer, as far as it has arrived. */
+/** Question with its answer so far. */
 export interface Turn {
   readonly id: number;
   readonly question: string;
   readonly text: string;
   readonly start: AnswerStart | null;
-  /** Whole answer; null while it is written, and if it failed. */
+  /** Complete answer; null while it is being written, or if it failed. */
   readonly answer: Answer | null;
   readonly error: ApiError | null;
   readonly isWriting: boolean;
@@ -23,7 +23,7 @@ export interface Question {
 
 let lastId = 0;
 
-/** Return the earlier messages of a conversation. Questions without an answer are left out. */
+/** Return the earlier messages of a conversation. Omit questions without an answer. */
 export function historyOf(turns: readonly Turn[]): Question['history'] {
   return turns.flatMap(({ question, answer }) =>
     answer === null
@@ -35,7 +35,7 @@ export function historyOf(turns: readonly Turn[]): Question['history'] {
   );
 }
 
-/** Ask a question, and report the turn whenever more of its answer has arrived. */
+/** Ask a question, and report the turn whenever more of the answer arrives. */
 export async function askQuestion(
   { target, question, history }: Question,
   signal: AbortSignal,

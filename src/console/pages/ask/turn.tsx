@@ -46,7 +46,7 @@ function AnswerText({ text, passages }: { text: string; passages: readonly Answe
   );
 }
 
-/** Number of a passage, whose text shows while the pointer or the focus is on it. */
+/** Number of a passage. Hovering or focusing it shows the passage's text. */
 function Citation({ passage }: { passage: AnswerPassage }) {
   const { number, text, citation } = passage;
   return (
@@ -97,7 +97,7 @@ const ENDINGS = {
   interrupted: 'The model broke off. Ask again.',
 } as const;
 
-/** Reason that an answer is not whole. */
+/** Reason why an answer is incomplete. */
 function Ending({ answer: { status } }: { answer: Answer }) {
   if (status === 'answered' || status === 'nothing_found') return null;
   return <Notice tone="warn" title={t(ENDINGS[status])} />;

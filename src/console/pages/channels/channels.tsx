@@ -17,7 +17,7 @@ import { NewChannelDialog } from './new-channel.tsx';
 import { Deliveries, Outbox } from './records.tsx';
 import { Unanswered } from './unanswered.tsx';
 
-/** Configurations of a page. The other tabs show the names of the loaded ones. */
+/** Configurations per page. The other tabs show the names of those loaded. */
 const PAGE_ROWS = 200;
 const PARTS = [
   { part: '', label: 'Configurations' },

@@ -10,10 +10,10 @@ import { Dialog } from '../../ui/dialog.tsx';
 import { toast } from '../../ui/toast.tsx';
 import { isSender, NO_SENDER_VALUES, SenderFields, senderConfig } from './sender-fields.tsx';
 
-/** Platforms, with the names of their credentials and the steps that a person takes there. */
+/** Platforms, with the names of their credentials and the steps to take there. */
 const PLATFORMS = {
   messenger: { label: 'Messenger with signed deliveries', secret: 'Secret of the webhook', token: null, steps: [] },
-  // The service makes the secret of a skill.
+  // The service generates the secret of a skill.
   kakao: {
     label: 'KakaoTalk chatbot',
     secret: null,
@@ -56,14 +56,14 @@ const PLATFORMS = {
       'LINE Official Account Manager → Response settings: switch off auto-response messages.',
     ],
   },
-  // Channels for Alimtalk have fields of their own.
+  // Channels for Alimtalk have their own fields.
   sens: { label: 'Alimtalk by NAVER Cloud SENS', secret: null, token: null, steps: [] },
   solapi: { label: 'Alimtalk by Solapi', secret: null, token: null, steps: [] },
   nhn: { label: 'Alimtalk by NHN Cloud', secret: null, token: null, steps: [] },
 } as const;
 type Provider = keyof typeof PLATFORMS;
 
-/** Form of a channel. A platform that has to know an address gets it after the channel is made. */
+/** Form of a channel. If the platform needs an address, show it after creating the channel. */
 export function NewChannelDialog({ onClose, onSaved }: { onClose: () => void; onSaved: () => void }) {
   const buckets = useBuckets();
   const names = (buckets.data ?? []).map(({ name }) => name);

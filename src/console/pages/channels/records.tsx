@@ -20,7 +20,7 @@ const REFRESH_MS = 10_000;
 type Configs = { configs: readonly ChannelView[] };
 const nameOf = (configs: readonly ChannelView[], id: string) => configs.find((config) => config.id === id)?.name ?? id;
 
-/** Load a list again from time to time: channels have no events. */
+/** Reload a list periodically, since channels have no events. */
 function useRecords<T>(path: string) {
   const records = usePages<T>(path, (cursor, signal) =>
     call<Page<T>>(path, { query: { cursor, limit: PAGE_ROWS }, signal }),
@@ -33,7 +33,7 @@ function useRecords<T>(path: string) {
   return records;
 }
 
-/** Received messages, with their replies while these are kept. */
+/** Received messages, with replies that are still kept. */
 export function Deliveries({ configs }: Configs) {
   const deliveries = useRecords<DeliveryView>('/v1/channels/deliveries');
   return (

@@ -9,7 +9,7 @@ import { type Pair, PairRows, pairOf } from '../../ui/pair-rows.tsx';
 import { toast } from '../../ui/toast.tsx';
 import { isSender } from './sender-fields.tsx';
 
-/** Return true for a configuration through which notifications are sent. */
+/** Return true for a configuration that can send notifications. */
 export function sends({ provider }: ChannelView): boolean {
   return provider === 'messenger' || isSender(provider);
 }
@@ -56,7 +56,7 @@ export function SendDialog({
       toast(t('The notification was sent'));
       onClose();
     } finally {
-      // The outbox may keep a notification that was not accepted. Another check comes before another one.
+      // The outbox may keep a refused notification. Require another check before sending again.
       setChecked(null);
       onSent();
     }

@@ -1,7 +1,7 @@
 import { t } from '../../lib/i18n.ts';
 import { Check, TextField } from '../../ui/controls.tsx';
 
-/** Fields of the vendors of Alimtalk and the places where a person finds their values. */
+/** Fields of the Alimtalk vendors, and where to find their values. */
 const SENDER_FORMS = {
   sens: {
     where: 'NAVER Cloud console: My Account, then Simple & Easy Notification Service, Biz Message.',
@@ -32,12 +32,12 @@ const SENDER_FORMS = {
 
 export type SenderProvider = keyof typeof SENDER_FORMS;
 
-/** Return true for a provider through which notifications are sent as Alimtalk. */
+/** Return true for a provider that sends notifications as Alimtalk. */
 export function isSender(provider: string): provider is SenderProvider {
   return Object.hasOwn(SENDER_FORMS, provider);
 }
 
-/** Values of the form by the names of the fields. `resend` is not a text. */
+/** Form values by field name. `resend` isn't a string. */
 export interface SenderValues {
   readonly texts: Readonly<Record<string, string>>;
   readonly resend: boolean;
@@ -45,14 +45,14 @@ export interface SenderValues {
 
 export const NO_SENDER_VALUES: SenderValues = { texts: {}, resend: false };
 
-/** Return the `config` of a new channel. Fields of other vendors are left out. */
+/** Return the `config` of a new channel. Omit fields of other vendors. */
 export function senderConfig(provider: SenderProvider, { texts, resend }: SenderValues): Record<string, unknown> {
   const given = SENDER_FORMS[provider].fields.map(({ name }) => [name, texts[name]?.trim() ?? ''] as const);
   const from = texts['sms_from']?.replace(/[\s-]/g, '') ?? '';
   return { ...Object.fromEntries(given), resend, ...(from === '' ? {} : { sms_from: from }) };
 }
 
-/** Fields of a vendor of Alimtalk, with the place in its console where their values are. */
+/** Fields of an Alimtalk vendor, with the place in the vendor's console that shows their values. */
 export function SenderFields({
   provider,
   values,

@@ -9,7 +9,7 @@ import { MoreButton, Table } from '../../ui/table.tsx';
 
 const PAGE_ROWS = 50;
 
-/** Questions to which the bucket had no answer: their numbers, and their texts if the operator keeps them. */
+/** Questions that the bucket couldn't answer: their counts, and their texts if the operator keeps them. */
 export function Unanswered({ configs }: { configs: readonly ChannelView[] }) {
   const counts = useResource('unanswered', (signal) =>
     call<readonly UnansweredView[]>('/v1/channels/unanswered', { signal }),

@@ -17,7 +17,7 @@ import { DocumentList } from './document-list.tsx';
 import { FolderTree } from './folder-tree.tsx';
 import { Uploads } from './uploads.tsx';
 
-/** Parts of the address that narrow or order the list. */
+/** URL parameters that filter or sort the list. */
 const FILTERS = ['name', 'type', 'status', 'folder', 'sort', 'order'] as const;
 type Filters = Readonly<Record<(typeof FILTERS)[number], string>>;
 
@@ -30,7 +30,7 @@ export default function BucketPage({ parameters, place }: PageProps) {
   const bucket = useResource(
     `bucket ${name}`,
     (signal) => call<BucketDetails>(pathOf('v1', 'buckets', name), { signal }),
-    // The jobs that make vectors tell their progress.
+    // The jobs that compute vectors report their progress.
     ['documents', 'jobs'],
   );
   const contents = useResource(
@@ -108,10 +108,10 @@ function Header({ name, bucket, onChange }: { name: string; bucket: BucketDetail
   );
 }
 
-/** Chunks that are found by words only, while their vectors are being made. */
+/** Number of chunks that are found only by words while their vectors are being computed. */
 function WordsOnly({ bucket: { embedding, words_only_chunks: count } }: { bucket: BucketDetails }) {
   if (count === 0) return null;
-  // The bucket has no vectors at all before the first ones are made.
+  // The bucket has no vectors at all before the first ones are computed.
   const total = Math.max(embedding?.chunks ?? 0, count);
   return (
     <div class="stack tight">

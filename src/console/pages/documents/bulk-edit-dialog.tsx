@@ -17,13 +17,13 @@ interface BulkEditDialogProps {
   readonly onDone: () => void;
 }
 
-/** Preview of a change, and the request that it is of. */
+/** Preview of a change, and its request. */
 interface Preview {
   readonly request: string;
   readonly reply: BulkEditReply;
 }
 
-/** Change of metadata and access of the chosen documents, which is shown before it is made. */
+/** Dialog to change metadata and access of the selected documents, with a preview. */
 export function BulkEditDialog({ bucket, documents, onClose, onDone }: BulkEditDialogProps) {
   const [pairs, setPairs] = useState(() => [pairOf()]);
   const [level, setLevel] = useState('');
@@ -46,7 +46,7 @@ export function BulkEditDialog({ bucket, documents, onClose, onDone }: BulkEditD
       method: 'PATCH',
       json: { ...change, reindex, document_ids: documents.map(({ id }) => id), dry_run: isDryRun },
     });
-  // An edit of a field voids the preview, so that nothing is applied that was not shown.
+  // Editing a field invalidates the preview, so that nothing is applied without being shown.
   const shown = preview?.request === request ? preview.reply : null;
   const submit = useAction(async () => {
     if (shown === null) {

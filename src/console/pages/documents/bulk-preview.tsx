@@ -3,7 +3,7 @@ import type { BulkEditReply, DocumentView } from '../../types.ts';
 import { Changes } from '../../ui/changes.tsx';
 import { Notice, Warnings } from '../../ui/controls.tsx';
 
-/** Documents of a preview that are shown; the others are counted. */
+/** Maximum documents to show in a preview; the others are counted. */
 const SHOWN_MAX = 20;
 
 /** Changes that an edit would make in each document, with the old and the new value of each field. */

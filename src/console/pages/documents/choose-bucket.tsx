@@ -13,7 +13,7 @@ interface ChooseBucketDialogProps {
   readonly onClose: () => void;
 }
 
-/** Question for the bucket of files that were dropped outside of one. */
+/** Dialog that asks for the bucket of files dropped outside of one. */
 export function ChooseBucketDialog({ files, onClose }: ChooseBucketDialogProps) {
   const buckets = useBuckets();
   const [chosen, setChosen] = useState('');

@@ -5,7 +5,7 @@ import type { BucketContents, DocumentStatus } from '../../types.ts';
 import { QuerySelect } from '../../ui/query-select.tsx';
 
 const STATUSES: readonly DocumentStatus[] = ['queued', 'processing', 'ready', 'failed'];
-/** Time after the last key before the list is searched. */
+/** Delay after the last key press before searching the list. */
 const TYPING_MS = 250;
 
 interface DocumentFiltersProps {
@@ -15,7 +15,7 @@ interface DocumentFiltersProps {
   readonly types: BucketContents['types'];
 }
 
-/** Fields that narrow the list of documents. Their values are in the address of the page. */
+/** Fields that filter the list of documents. Their values are in the page's URL. */
 export function DocumentFilters({ name, type, status, types }: DocumentFiltersProps) {
   const [typed, setTyped] = useState(name);
   useEffect(() => setTyped(name), [name]);

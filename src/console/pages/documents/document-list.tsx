@@ -50,7 +50,7 @@ interface DocumentListProps {
   readonly order: string;
 }
 
-/** Documents of a bucket as a table, with actions on the chosen ones. */
+/** Documents of a bucket as a table, with actions on the selected ones. */
 export function DocumentList({ bucket, documents, isFiltered, sort, order }: DocumentListProps) {
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const [editing, setEditing] = useState<readonly DocumentView[] | null>(null);

@@ -49,7 +49,7 @@ export function PolicyPanel({
   );
 }
 
-/** Show a part of an access list. Without a list, everybody reads who otherwise may. */
+/** Format a part of an access list. Without a list, it doesn't restrict who may read. */
 function listed(names: readonly string[] | undefined): string {
   return names === undefined ? t('All') : names.join(', ') || '–';
 }

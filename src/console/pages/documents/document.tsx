@@ -18,7 +18,7 @@ import { PolicyPanel } from './document-policy.tsx';
 import { DocumentState } from './document-state.tsx';
 import { Reader } from './reader.tsx';
 
-/** Page `/console/documents/{id}#{chunk}`: one document, with a chunk of it marked. */
+/** Page `/console/documents/{id}#{chunk}`: a document, with a chunk highlighted. */
 export default function DocumentPage({ parameters, place }: PageProps) {
   const id = parameters[0] ?? '';
   const document = useResource(
@@ -27,7 +27,7 @@ export default function DocumentPage({ parameters, place }: PageProps) {
       call<DocumentView>(pathOf('v1', 'documents', id), { query: { search: place.query.get('search') }, signal }),
     ['documents', 'jobs'],
   );
-  // Warnings of a change outlive the document's panels: after it, the person may no longer read the document.
+  // Warnings of a change outlive the document's panels: after it, the user may no longer be able to read the document.
   const [warnings, setWarnings] = useState<readonly string[]>([]);
   const onSaved = (given: readonly string[]) => {
     setWarnings(given);

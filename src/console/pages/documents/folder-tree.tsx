@@ -10,7 +10,7 @@ import { Panel } from '../../ui/page.tsx';
 interface FolderTreeProps {
   readonly bucket: string;
   readonly folders: BucketContents['folders'];
-  /** Path of the chosen folder; empty for all documents. */
+  /** Path of the selected folder; empty for all documents. */
   readonly chosen: string;
 }
 

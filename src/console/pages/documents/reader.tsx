@@ -132,7 +132,7 @@ function Passages({ chunks, cited }: { chunks: readonly Chunk[]; cited: number |
   );
 }
 
-/** Return the text of a chunk without parts already shown: the end of the previous chunk, and the heading above. */
+/** Return a chunk's text without parts already shown: the end of the previous chunk, and the heading above. */
 function textBelow({ text, locator }: Chunk, overlap: number): string {
   const rest = text.slice(overlap);
   const heading = locator.heading_path.at(-1);

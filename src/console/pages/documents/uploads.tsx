@@ -61,7 +61,7 @@ export function Uploads({ queue, collections }: { queue: UploadQueue; collection
   );
 }
 
-/** Numbers of a large upload, whose files do not all fit in the list. */
+/** Counts of a large upload, whose files don't all fit in the list. */
 function UploadSummary({ state: { total, stored, failed, uploads } }: { state: QueueState }) {
   if (total <= 1) return null;
   const sending = uploads.filter(({ state }) => state === 'sending').length;

@@ -54,7 +54,7 @@ export function AnswerDialog({ asked, buckets, onClose }: StepProps) {
   );
 }
 
-/** Make a file name of a question: its words, joined by hyphens. */
+/** Create a file name from a question: its words, joined by hyphens. */
 function fileNameOf(query: string): string {
   const words = query.match(/[\p{L}\p{N}]+/gu) ?? ['answer'];
   return Array.from(words.join('-')).slice(0, NAME_CHARS_MAX).join('');

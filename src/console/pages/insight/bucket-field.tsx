@@ -8,7 +8,7 @@ interface BucketFieldProps {
   readonly onValue: (id: string) => void;
 }
 
-/** Choice among the buckets of a search; nothing if it searched one. */
+/** Choice among the buckets of a search. Shows nothing if there is only one. */
 export function BucketField({ buckets, value, onValue }: BucketFieldProps) {
   if (buckets.length < 2) return null;
   const options = buckets.map(({ id, name }) => ({ value: id, label: name }));

@@ -16,7 +16,7 @@ import { TrendPanel } from './trend.tsx';
 
 const PERIODS = ['7', '30', '90'];
 
-/** Page `/console/insight`: what was asked, and what had no answer. */
+/** Page `/console/insight`: what people asked, and what had no answer. */
 export default function InsightPage({ place }: PageProps) {
   const days = PERIODS.find((each) => each === place.query.get('days')) ?? '30';
   const summary = useResource(`insight ${days}`, (signal) =>

@@ -16,7 +16,7 @@ interface LevelProps {
   readonly onChange: () => void;
 }
 
-/** Choice of what the organization keeps of its searches, within what the operator allows. */
+/** Choice of what the organization logs of its searches, within the operator's limit. */
 export function LevelPanel({
   level: { level, level_max: max, retention_days: days },
   mayChange,

@@ -18,11 +18,11 @@ interface AskedPanelProps {
   readonly title: string;
   readonly empty: string;
   readonly rows: readonly Asked[];
-  /** True if the questions wait for an answer. */
+  /** True if the questions are still unanswered. */
   readonly isOpen?: boolean;
 }
 
-/** Queries with how often they were asked, and the steps from a question to its answer. */
+/** Queries with their frequency, and the steps from a question to its answer. */
 export function AskedPanel({ title, empty, rows, isOpen = false }: AskedPanelProps) {
   const exported = rows.map((row) => [row.query, row.searches, row.unanswered, row.last_at]);
   return (

@@ -1,9 +1,9 @@
 import type { Asked, BucketView } from '../../types.ts';
 
-/** Question from which a step leads to its answer. */
+/** Question that a step helps to answer. */
 export interface StepProps {
   readonly asked: Asked;
-  /** Buckets that the question was asked to. */
+  /** Buckets that were searched for the question. */
   readonly buckets: readonly BucketView[];
   readonly onClose: () => void;
 }

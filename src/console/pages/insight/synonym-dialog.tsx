@@ -8,7 +8,7 @@ import { toast } from '../../ui/toast.tsx';
 import { BucketField } from './bucket-field.tsx';
 import type { StepProps } from './step-props.ts';
 
-/** Form that adds words which mean the same to the synonyms of a bucket. */
+/** Form that adds words with the same meaning to a bucket's synonyms. */
 export function SynonymDialog({ asked, buckets, onClose }: StepProps) {
   const [bucket, setBucket] = useState(buckets[0]?.id ?? '');
   const [words, setWords] = useState(asked.query);

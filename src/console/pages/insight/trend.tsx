@@ -9,12 +9,12 @@ import { Table } from '../../ui/table.tsx';
 import { ExportButton } from '../usage/export-button.tsx';
 
 interface TrendProps {
-  /** Days of the period, of which some may have no searches. */
+  /** Days of the period, including those without searches. */
   readonly days: readonly string[];
   readonly byDay: LogSummary['by_day'];
 }
 
-/** Searches of each day, and those without an answer. */
+/** Searches per day, and those without an answer. */
 export function TrendPanel({ days, byDay }: TrendProps) {
   const values = useMemo<DayValue[]>(() => {
     const known = new Map(byDay.map((day) => [day.date, day]));

@@ -21,7 +21,7 @@ interface JobListProps {
 
 const nameOf = ({ id, file_name }: JobView) => file_name || id;
 
-/** Jobs as a table of one line each, with actions on the chosen ones. */
+/** Jobs as a table with one line each, and actions on the selected ones. */
 export function JobList({ jobs, buckets, isFiltered }: JobListProps) {
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   return (
@@ -97,13 +97,13 @@ function nameCell(job: JobView) {
   );
 }
 
-/** Name of the bucket of a job. Bulk jobs have none, and that of a deleted bucket is not known. */
+/** Name of a job's bucket. Bulk jobs have none, and the name of a deleted bucket is unknown. */
 function bucketCell(id: string, name: string | undefined) {
   if (name !== undefined) return <a href={linkTo('buckets', id)}>{name}</a>;
   return id.startsWith('bkt_') ? <span class="faint">{t('deleted')}</span> : '–';
 }
 
-/** Actions that make sense for the chosen jobs: those that have ended are repeated, the others are cancelled. */
+/** Return the actions that make sense for the selected jobs: repeat ended ones, cancel others. */
 function actionsOn(jobs: readonly JobView[]): BulkAction<JobView>[] {
   const actions: BulkAction<JobView>[] = [];
   const path = (job: JobView, action: string) => pathOf('v1', 'jobs', job.id, action);

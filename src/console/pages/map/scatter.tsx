@@ -8,18 +8,18 @@ const RADIUS_PX = 3.5;
 const CHOSEN_RADIUS_PX = 7;
 const MARGIN_PX = 20;
 const REACH_PX = 12;
-/** Clearly different hues of documents. With more documents they repeat. */
+/** Clearly different hues for documents. They repeat if there are more documents. */
 const HUES = [168, 28, 215, 330, 95, 270, 50, 0, 190, 300];
 
 interface ScatterProps {
   readonly points: readonly Point[];
-  /** Ids of the documents. The points of each have one colour. */
+  /** Ids of the documents, each with its own colour. */
   readonly groups: readonly string[];
   readonly chosen: Point | null;
   readonly onChoose: (point: Point | null) => void;
 }
 
-/** Points on a canvas. A click chooses the nearest one; the table below does the same by keyboard. */
+/** Points on a canvas. A click selects the nearest one; the table below does the same by keyboard. */
 export function Scatter({ points, groups, chosen, onChoose }: ScatterProps) {
   const canvas = useRef<HTMLCanvasElement>(null);
   useEffect(() => {
@@ -58,7 +58,7 @@ export function Scatter({ points, groups, chosen, onChoose }: ScatterProps) {
   );
 }
 
-/** Make a function that maps a point to its place on the canvas, in CSS pixels. */
+/** Create a function that maps a point to its position on the canvas, in CSS pixels. */
 function placer({ clientWidth, clientHeight }: HTMLCanvasElement, points: readonly Point[]) {
   const range = (values: readonly number[]) => {
     const low = Math.min(...values);

@@ -33,7 +33,7 @@ export function wordBefore(statement: string, cursor: number): string {
   return /[A-Za-z_][A-Za-z0-9_.-]*$/.exec(statement.slice(0, cursor))?.[0] ?? '';
 }
 
-/** List the texts that can follow at the cursor and begin with the word before it. */
+/** List the completions at the cursor that start with the word before it. */
 export function completionsAt(
   statement: string,
   cursor: number,

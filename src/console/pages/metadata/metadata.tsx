@@ -30,7 +30,9 @@ const isSelect = (statement: string) => /^\s*select\b/i.test(statement);
 const isHardDelete = (statement: string) => /^\s*harddelete\b/i.test(statement);
 const isEdit = (statement: string) => !isSelect(statement) && !isHardDelete(statement);
 
-/** Page `/console/metadata`: statements over the metadata of a bucket. Each change is previewed before it is made. */
+/**
+ * Page `/console/metadata`: statements over the metadata of a bucket. Changes are previewed before they are applied.
+ */
 export default function MetadataPage() {
   const buckets = useBuckets();
   const [chosen, setChosen] = useDraft('statement-bucket', '');

@@ -9,7 +9,7 @@ import { Table } from '../../ui/table.tsx';
 interface ReplyProps {
   readonly reply: BulkEditReply;
   readonly statement: string;
-  /** Show the changed fields of each document; otherwise its metadata. */
+  /** True to show the changed fields of each document instead of its metadata. */
   readonly isEdit: boolean;
 }
 

@@ -20,7 +20,7 @@ interface EditorProps {
   readonly error: ApiError | null;
 }
 
-/** Editor of a statement that completes keys and keywords, and goes to the column of an error. */
+/** Statement editor that completes keys and keywords, and jumps to the column of an error. */
 export function StatementEditor({ statement, onStatement, onRun, error }: EditorProps) {
   const keys = useResource('reserved keys', (signal) => call<ReservedKeys>('/v1/metadata/reserved-keys', { signal }));
   const input = useRef<HTMLTextAreaElement>(null);

@@ -16,7 +16,7 @@ export function offsetOf(message: string, statement: string): number | null {
   );
 }
 
-/** Fault of a statement, with a mark below its place. */
+/** Fault of a statement, with a mark below its position. */
 export function StatementFault({ message, statement }: { message: string; statement: string }) {
   const [place = '', line = '1', column = '1'] = PLACE.exec(message) ?? [];
   const text = statement.split('\n')[Number(line) - 1] ?? '';

@@ -10,7 +10,7 @@ import { Loaded } from '../../ui/states.tsx';
 import { Status } from '../../ui/status.tsx';
 
 const ADDRESS = '/v1/projections/calibrations';
-/** Interval at which the progress is read while the page is visible. */
+/** Polling interval of the progress while the page is visible. */
 const REFRESH_MS = 2_000;
 
 interface CalibrationsProps {
@@ -30,7 +30,7 @@ export function Calibrations({ models, onEnd }: CalibrationsProps) {
     return () => clearInterval(timer);
   }, [refreshQuietly]);
   const count = data?.data.length ?? 0;
-  // A calibration that has succeeded leaves the list.
+  // A successful calibration leaves the list.
   const before = useRef(count);
   useEffect(() => {
     if (count < before.current) onEnd();

@@ -10,7 +10,7 @@ import { Facts } from '../../ui/page.tsx';
 import { toast } from '../../ui/toast.tsx';
 
 const ADDRESS = '/v1/local-models';
-/** Choice of a model at the hub in the list of sources; no folder has this name. */
+/** Value for a hub model in the list of sources. No folder has this name. */
 const HUB = '';
 
 interface InstallDialogProps {
@@ -19,7 +19,7 @@ interface InstallDialogProps {
   readonly onStarted: () => void;
 }
 
-/** Fields of the form by the names of the API; an empty one is left out of the request. */
+/** Form fields by API name. Empty fields are omitted from the request. */
 type Fields = Readonly<Record<'source' | 'name' | 'kind' | 'variant' | 'pooling' | 'prompts' | 'max_tokens', string>>;
 
 const AT_FIRST: Fields = {
@@ -32,7 +32,7 @@ const AT_FIRST: Fields = {
   max_tokens: '',
 };
 
-/** Make the body of a request. The commit of a plan installs the files that the person has agreed to. */
+/** Build the body of a request. The commit of a plan installs exactly the files that the user has agreed to. */
 function bodyOf(fields: Fields, revision: string | null = null): Record<string, unknown> {
   const filled = Object.entries(fields).flatMap(([field, value]) => {
     const text = value.trim();
@@ -42,7 +42,7 @@ function bodyOf(fields: Fields, revision: string | null = null): Record<string, 
   return { ...Object.fromEntries(filled), ...(revision === null ? {} : { revision }) };
 }
 
-/** Form of an installation: choose a source, see its licence and size, and begin. */
+/** Form to install a model: choose a source, see its licence and size, and start. */
 export function InstallDialog({ of: { hub_url: hub, folders }, onClose, onStarted }: InstallDialogProps) {
   const [fields, setFields] = useState(AT_FIRST);
   const [folder, setFolder] = useState(HUB);

@@ -15,10 +15,10 @@ import { toast } from '../../ui/toast.tsx';
 import { InstallDialog } from './install-dialog.tsx';
 import { TestCall } from './test-call.tsx';
 
-/** Interval at which the progress is read while the page is visible. */
+/** Polling interval of the progress while the page is visible. */
 const REFRESH_MS = 2_000;
 
-/** Return the part of a model's id behind `local/`, which addresses of the API have. */
+/** Return the part of a model's id after `local/`, as used in API paths. */
 const partOf = (name: string) => name.slice('local/'.length);
 
 /** Models that run on this host, for operators: install one and follow its progress, test it, remove it. */

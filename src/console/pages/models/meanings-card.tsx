@@ -14,18 +14,18 @@ import type { BucketModel } from './read-bucket-models.ts';
 
 /** Built-in model that matches words. */
 const LEXICAL = 'local/lexical-1';
-/** Alias, which a built-in model serves if there is no vendor. */
+/** Alias. A built-in model serves it if there is no vendor. */
 const ALIAS = 'service-embed-1-small';
 /** Built-in model that matches meanings. */
 const SEMANTIC = 'local/semantic-1';
 
-/** Return true if requests that name no model are embedded by words. A vendor that was chosen stays. */
+/** Return true if the lexical model is the default model. Keep a chosen vendor. */
 function matchesWords({ primary }: RoutingView, models: readonly ModelView[]): boolean {
   const space = (id: string) => models.find((model) => model.id === id)?.space;
   return primary === LEXICAL || (primary === ALIAS && space(ALIAS) === space(LEXICAL));
 }
 
-/** Offer to move the buckets that match words only to the built-in model that matches meanings. */
+/** Card that offers to move the lexical buckets to the built-in semantic model. */
 export function MeaningsCard({ buckets, models }: { buckets: readonly BucketModel[]; models: readonly ModelView[] }) {
   const [isAsking, setIsAsking] = useState(false);
   const byWords = buckets.filter(({ model }) => model === LEXICAL);
@@ -33,7 +33,7 @@ export function MeaningsCard({ buckets, models }: { buckets: readonly BucketMode
   const isAllowed = mayUse('buckets:manage') && mayUse('routing:manage');
   const isDue = byWords.length > 0 && isThere && isAllowed;
   const moving = useResource(isDue ? 'moves to meanings' : null, readMoving, ['jobs']);
-  // A person who may not see the jobs is told about them by the refusal of a second one.
+  // A user who can't see the jobs learns about them when a second one is refused.
   if (!isDue || (moving.data === null && moving.error === null)) return null;
   const left = byWords.filter(({ id }) => !moving.data?.has(id));
   return (
@@ -78,7 +78,7 @@ function Offer({ count, onMove }: { count: number; onMove: () => void }) {
 const UNFINISHED = ['queued', 'embedding'];
 const JOBS_MAX = 200;
 
-/** Read the ids of the buckets that the newest unfinished jobs move to the model. */
+/** Read the ids of the buckets that unfinished recent jobs are moving to the model. */
 async function readMoving(signal: AbortSignal): Promise<ReadonlySet<string>> {
   const jobs = await Promise.all(
     UNFINISHED.map((status) => call<readonly JobView[]>('/v1/jobs', { query: { status, limit: JOBS_MAX }, signal })),
@@ -117,7 +117,7 @@ async function readPreview(buckets: readonly BucketModel[], signal: AbortSignal)
   return { routing, plans, refused: failed };
 }
 
-/** Ask before all buckets are moved, with their numbers of chunks. */
+/** Dialog that asks before moving all buckets, with their numbers of chunks. */
 function MoveAllDialog({
   buckets: all,
   models,
@@ -127,7 +127,7 @@ function MoveAllDialog({
   models: readonly ModelView[];
   onClose: () => void;
 }) {
-  // A list that is read again meanwhile does not change what the person agrees to.
+  // A reload of the list doesn't change what the user agrees to.
   const [buckets] = useState(all);
   const preview = useResource('plan of the move', (signal) => readPreview(buckets, signal));
   return (

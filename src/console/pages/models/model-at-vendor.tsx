@@ -8,7 +8,7 @@ interface ModelAtVendorProps {
   readonly onTokens: (tokens: string) => void;
 }
 
-/** Fields of a model at a vendor: its name there, and the tokens that it accepts. */
+/** Fields of a vendor's model: its name there, and its token limit. */
 export function ModelAtVendor({ model, onModel, tokens, onTokens }: ModelAtVendorProps) {
   return (
     <div class="form-grid">

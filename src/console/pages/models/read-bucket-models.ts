@@ -1,7 +1,7 @@
 import { readList } from '../../lib/lists.ts';
 import type { ListedBucket } from '../../types.ts';
 
-/** A bucket and the model of its vectors; null: it is empty. */
+/** Bucket and the model of its vectors; null if it is empty. */
 export interface BucketModel {
   readonly id: string;
   readonly name: string;

@@ -17,7 +17,7 @@ interface RehearsalPanelProps {
   readonly onClose: () => void;
 }
 
-/** Panel that compares a candidate with the present model of a bucket. It shows the cost before it embeds anything. */
+/** Panel that compares a candidate with a bucket's current model. It shows the cost before embedding anything. */
 export function RehearsalPanel({ bucket, models, onClose }: RehearsalPanelProps) {
   const choices = models.filter(({ id, available }) => available && id !== bucket.model);
   const [model, setModel] = useState(choices[0]?.id ?? '');
@@ -101,7 +101,7 @@ export function RehearsalPanel({ bucket, models, onClose }: RehearsalPanelProps)
   );
 }
 
-/** Read the queries of a text, one on each line. Repeated ones count once. */
+/** Parse the distinct queries of a text, one per line. */
 function queriesOf(text: string): { query: string }[] {
   const lines = text.split('\n').map((line) => line.trim());
   return [...new Set(lines)].filter((line) => line !== '').map((query) => ({ query }));

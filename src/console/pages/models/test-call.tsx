@@ -15,7 +15,7 @@ interface TestCallProps {
   readonly isReranker?: boolean;
 }
 
-/** Call a model with one word, and describe its reply after the time that it took. */
+/** Call a model with one word, and describe the time it took and its reply. */
 async function callOnce({ model, isReranker }: TestCallProps): Promise<string> {
   const beganMs = performance.now();
   if (isReranker) {

@@ -24,7 +24,7 @@ function filled(values: Readonly<Record<string, string>>): Record<string, string
   return Object.fromEntries(trimmed.filter(([, value]) => value !== ''));
 }
 
-/** Return the fields that the protocol has. Bedrock without any key takes the role of the machine. */
+/** Return the fields that the protocol has. Without a key, Bedrock uses the machine's role. */
 function extrasOf(protocol: string, key: string, extras: Readonly<Record<string, string>>): Record<string, string> {
   const own = filled(
     Object.fromEntries((PROTOCOL_FIELDS[protocol] ?? []).map((field) => [field, extras[field] ?? ''])),

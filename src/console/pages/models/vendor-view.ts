@@ -6,7 +6,7 @@ export interface VendorView {
   readonly models: readonly { readonly id: string; readonly price_per_million: number }[];
 }
 
-/** Names of the protocols for people. They are names of products, the same in every language. */
+/** Display names of the protocols: product names, which are the same in every language. */
 export const PROTOCOL_NAMES: Readonly<Record<string, string>> = {
   openai: 'OpenAI',
   azure: 'Azure OpenAI',
@@ -24,12 +24,12 @@ export const PROTOCOL_NAMES: Readonly<Record<string, string>> = {
   tei: 'Text Embeddings Inference',
 };
 
-/** Fields of the form besides address, key and model, by the protocol that has them. */
+/** Form fields other than address, key and model, by protocol. */
 export const PROTOCOL_FIELDS: Readonly<Record<string, readonly string[]>> = {
   azure: ['api_version'],
   bedrock: ['region', 'access_key_id', 'secret_access_key'],
   vertex: ['project', 'location', 'service_account'],
 };
 
-/** Protocols whose address follows from the region or the location. */
+/** Protocols whose address is derived from the region or location. */
 export const WITH_OWN_ADDRESS: ReadonlySet<string> = new Set(['bedrock', 'vertex']);

@@ -14,8 +14,8 @@ interface Demo {
 }
 
 /**
- * First steps of an organization without documents: upload some, or load the sample documents. Their questions stay
- * while the page is open.
+ * First steps of an organization without documents: upload some, or load the sample documents. The sample questions
+ * stay while the page is open.
  */
 export function FirstSteps({ documents }: { documents: Overview['documents'] }) {
   const [demo, setDemo] = useState<Demo | null>(null);
@@ -41,7 +41,7 @@ export function FirstSteps({ documents }: { documents: Overview['documents'] }) 
   );
 }
 
-/** @param ready number of documents that can be searched; the organization has no others */
+/** @param ready number of searchable documents; the organization has no others */
 function Questions({ of: { bucket, documents, questions }, ready }: { of: Demo; ready: number }) {
   return (
     <Panel title={t('Ask the sample documents')} padded>

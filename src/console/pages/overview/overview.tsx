@@ -11,7 +11,7 @@ import { FirstSteps } from './first-steps.tsx';
 import { OverviewTiles } from './tiles.tsx';
 import { Waiting } from './waiting.tsx';
 
-/** Page `/console` and `/console/overview`: figures of the organization, and what waits for the person. */
+/** Page `/console` and `/console/overview`: figures of the organization, and what needs the user's attention. */
 export default function OverviewPage() {
   const overview = useOverview();
   return (
@@ -43,7 +43,7 @@ export default function OverviewPage() {
   );
 }
 
-/** Documents whose vectors a model of this host is making. Nobody needs to do anything. */
+/** Number of documents whose vectors a local model is computing. No action is needed. */
 function WordsOnly({ count }: { count: number }) {
   if (count === 0) return null;
   return (

@@ -5,7 +5,7 @@ import type { Overview } from '../../types.ts';
 import { Notice } from '../../ui/controls.tsx';
 import { Panel } from '../../ui/page.tsx';
 
-/** Runs that the person may approve, and problems that need somebody. */
+/** Runs that the user may approve, and problems that need attention. */
 export function Waiting({ overview: { waiting_runs: runs, attention } }: { overview: Overview }) {
   return (
     <>
@@ -40,7 +40,7 @@ export function Waiting({ overview: { waiting_runs: runs, attention } }: { overv
 
 type ProblemView = Overview['attention'][number];
 
-/** Problem in the person's language, with a link to the place where it is solved. */
+/** Problem in the user's language, with a link to the page for solving it. */
 function Problem({ of }: { of: ProblemView }) {
   const { severity, name, message, code, count = 0 } = of;
   return (

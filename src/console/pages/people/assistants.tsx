@@ -12,7 +12,7 @@ import { Empty, Loaded } from '../../ui/states.tsx';
 import { Table } from '../../ui/table.tsx';
 import { PeopleTabs } from './people-tabs.tsx';
 
-/** Page `/console/assistants`: access that people gave to assistants and other clients of the tool server. */
+/** Page `/console/assistants`: access granted to assistants and other clients of the tool server. */
 export default function AssistantsPage() {
   const grants = useResource('grants', () => call<{ readonly data: readonly GrantView[] }>('/v1/oauth/grants'));
   const [revoked, setRevoked] = useState<GrantView | null>(null);

@@ -7,7 +7,7 @@ import { CopyButton } from '../../ui/code.tsx';
 import { ActionError, Button, Notice } from '../../ui/controls.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 
-/** Dialog that makes the link by which a person first signs in, or sets a new password. */
+/** Dialog that creates the link by which a person first signs in, or sets a new password. */
 export function InvitationDialog({ user, onClose }: { user: User; onClose: () => void }) {
   const isReset = user.has_account;
   const [url, setUrl] = useState<string | null>(null);

@@ -137,7 +137,7 @@ function KeyTable({ rows, onOpen }: { rows: readonly ApiKey[]; onOpen?: (open: O
 
 const SCOPES_SHOWN = 3;
 
-/** First scopes of a key. The rest are in its form. */
+/** First scopes of a key. The form shows the rest. */
 function Scopes({ of }: { of: readonly string[] }) {
   const rest = of.length - SCOPES_SHOWN;
   return (

@@ -26,7 +26,7 @@ interface LimitFieldsProps {
   readonly onLimits: (limits: KeyLimits) => void;
 }
 
-/** Fields for the limits of a key. Nothing entered means no limit. */
+/** Fields for a key's limits. An empty field means no limit. */
 export function LimitFields({ limits, onLimits }: LimitFieldsProps) {
   const { quotas = {}, requests_per_minute: rates = {}, models = [], buckets = [] } = limits;
   return (
@@ -114,7 +114,7 @@ function BucketChoice(props: ChoiceProps) {
   return <Choice {...props} title={t('Only these buckets')} options={options} />;
 }
 
-/** Check boxes. One that is chosen and no longer offered is shown by its id. */
+/** Check boxes. A selected item that is no longer offered is shown by its id. */
 function Choice({
   title,
   options,

@@ -3,7 +3,7 @@ import { asApiError } from '../../lib/resource.ts';
 import type { SearchResponse } from '../../types.ts';
 import { bodyOf, type Mode, type SearchForm } from './search-form.ts';
 
-/** Answer of one mode, or the reason why it is missing. */
+/** Response of one mode, or the reason why it is missing. */
 export interface Answer {
   readonly mode: Mode;
   readonly response: SearchResponse | null;

@@ -29,7 +29,7 @@ const OPERATOR_SIGNS: Readonly<Record<Operator, string>> = {
 
 const RESULT_COUNTS = ['5', '10', '20', '50', '100'];
 
-/** Form of the query, its conditions and its options. */
+/** Form with the query, its conditions and its options. */
 export function Filters({
   form,
   isBusy,
@@ -81,7 +81,7 @@ export function Filters({
   );
 }
 
-/** Name the options that differ from their defaults, since the options are folded. */
+/** List the options that differ from their defaults, since the options are collapsed. */
 function namesOfSet({ modes, filters, rerank, correct, topK, collection }: SearchForm): string[] {
   return [
     modes.length === 1 && modes[0] === 'hybrid' ? '' : modes.map((mode) => t(MODE_NAMES[mode])).join(', '),

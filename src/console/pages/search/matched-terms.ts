@@ -4,7 +4,7 @@ import type { SearchResult } from '../../types.ts';
 const LATIN_CHARS_MIN = 2;
 const TERMS_MAX = 40;
 
-/** Words of a query, in lower case, each once. */
+/** List the distinct words of a query, in lower case. */
 function termsOf(query: string): string[] {
   const words = query.toLowerCase().match(/[\p{L}\p{N}]+/gu) ?? [];
   const long = words.filter((word) => word.length >= LATIN_CHARS_MIN || /[^\p{Script=Latin}\p{N}]/u.test(word));
@@ -27,7 +27,7 @@ export interface MarkedPart {
 export function markWords(text: string, words: readonly string[]): MarkedPart[] {
   if (words.length === 0) return [{ part: text, isTerm: false, at: 0 }];
   const longestFirst = words.toSorted((a, b) => b.length - a.length);
-  // Put longer words first, so that no word is marked as the beginning of another.
+  // Put longer words first, so that no word is highlighted as the beginning of another.
   const pattern = new RegExp(`(${longestFirst.map(escapePattern).join('|')})`, 'giu');
   let at = 0;
   return text.split(pattern).flatMap((part, index) => {

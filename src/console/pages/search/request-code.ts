@@ -4,7 +4,7 @@ export interface ShownRequest {
   readonly body: Readonly<Record<string, unknown>>;
 }
 
-/** The request as a command, without the key, which comes from the environment. */
+/** Render the request as a command. The key comes from the environment. */
 export function asCurl({ url, body }: ShownRequest): string {
   const json = JSON.stringify(body, null, 2).replaceAll("'", String.raw`'\''`);
   return `curl -sS '${url}' \\

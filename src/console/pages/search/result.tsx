@@ -11,15 +11,15 @@ import { findWords, markWords } from './matched-terms.ts';
 
 interface ResultProps {
   readonly result: SearchResult;
-  /** Id of the search in the search log; null if it is not there. */
+  /** Id of the search in the search log; null if it isn't logged. */
   readonly searchId: string | null;
   readonly rank: number;
   readonly query: string;
-  /** False if all results have the same relevance, which the verdict on the search tells. */
+  /** False if all results have the same relevance, which the verdict already shows. */
   readonly showsRelevance: boolean;
 }
 
-/** Search result: its text with the matched words, its source, its relevance, and its explanation with all scores. */
+/** Search result: text with matched words, source, relevance, and an explanation with all scores. */
 export function Result({ result, searchId, rank, query, showsRelevance }: ResultProps) {
   const [isOpen, setIsOpen] = useState(false);
   const { citation, chunk_index: index, document_id: documentId, relevance_score: relevance, highlights = [] } = result;
@@ -68,7 +68,7 @@ function WholeText({ result, query, isOpen }: { result: SearchResult; query: str
   );
 }
 
-/** Sentences of the text with words of the query. */
+/** Sentences of the text that contain query words. */
 function Highlights({ of }: { of: NonNullable<SearchResult['highlights']> }) {
   return (
     <p class="result-text highlights">

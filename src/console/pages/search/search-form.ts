@@ -1,6 +1,6 @@
 import type { Message } from '../../lib/i18n.ts';
 
-/** Values of the search form, which are the query of the page's address. */
+/** Values of the search form. They are also the query of the page's URL. */
 export interface SearchForm {
   readonly bucket: string;
   readonly query: string;
@@ -8,7 +8,7 @@ export interface SearchForm {
   readonly topK: number;
   readonly collection: string;
   readonly rerank: boolean;
-  /** False: words are searched as they are spelled. */
+  /** False to search words as spelled. */
   readonly correct: boolean;
   readonly maxPerDocument: number | null;
   readonly filters: readonly FilterRow[];
@@ -32,7 +32,7 @@ export interface FilterRow {
   readonly value: string;
 }
 
-/** Number of results unless a person chooses another. */
+/** Default number of results. */
 export const TOP_K = 10;
 
 export function readForm(query: URLSearchParams): SearchForm {
@@ -56,7 +56,7 @@ function readFilter(text: string): FilterRow[] {
   return key === undefined || known === undefined ? [] : [{ key, operator: known, value: value.join('~') }];
 }
 
-/** Write the form as the query of an address. */
+/** Write the form as the query of a URL. */
 export function writeForm(form: SearchForm): string {
   const query = new URLSearchParams({ bucket: form.bucket, q: form.query });
   for (const mode of form.modes) query.append('mode', mode);
@@ -71,7 +71,7 @@ export function writeForm(form: SearchForm): string {
   return query.toString();
 }
 
-/** Make the body of `POST /v2/buckets/{bucket}/search` for the form in one mode. */
+/** Build the body of `POST /v2/buckets/{bucket}/search` for the form in one mode. */
 export function bodyOf(form: SearchForm, mode: Mode): Record<string, unknown> {
   const conditions = form.filters.filter(({ key }) => key !== '').map(conditionOf);
   const filter = conditions.length > 1 ? { type: 'and', filters: conditions } : conditions[0];

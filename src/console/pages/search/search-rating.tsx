@@ -4,7 +4,7 @@ import { t } from '../../lib/i18n.ts';
 import { useAction } from '../../lib/resource.ts';
 import { ActionError, IconButton } from '../../ui/controls.tsx';
 
-/** Thumbs for the results of a search that the search log has. */
+/** Thumbs for the results of a logged search. */
 export function SearchRating({ searchId }: { searchId: string }) {
   const [isRated, setIsRated] = useState(false);
   const rate = useAction(async (helpful: boolean) => {

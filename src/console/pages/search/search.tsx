@@ -116,7 +116,7 @@ function AnswerResults({ answer, form, onAsSpelled }: AnswerResultsProps) {
   );
 }
 
-/** Reason that there are no results: the bucket has no documents, or none of them matches. */
+/** Reason why there are no results: the bucket has no documents, or none matches. */
 function NothingFound({ bucket }: { bucket: string }) {
   const documents = useResource(`any document of ${bucket}`, (signal) =>
     call<Page<unknown>>(pathOf('v1', 'buckets', bucket, 'documents'), { query: { limit: 1 }, signal }),
@@ -127,7 +127,7 @@ function NothingFound({ bucket }: { bucket: string }) {
   return <Empty title={t('Nothing was found')}>{t('Try other words, another mode or fewer conditions.')}</Empty>;
 }
 
-/** Remarks on an answer: warnings and corrected words. */
+/** Remarks on a response: warnings and corrected words. */
 function Notes({ response, onAsSpelled }: { response: SearchResponse; onAsSpelled: () => void }) {
   const { warnings, corrected } = response;
   if (warnings.length === 0 && corrected.length === 0) return null;

@@ -11,7 +11,7 @@ const VERDICTS = {
   none: ['warn', 'Nothing here seems to answer the query'],
 } as const;
 
-/** Verdict on the whole search: that of its best mode. Nothing without an estimate. */
+/** Verdict on the whole search: the best mode's verdict. Shows nothing without an estimate. */
 export function Verdict({ answers }: { answers: readonly Answer[] }) {
   const found = answers.flatMap(({ response }) => (response === null ? [] : [response]));
   const best = LEVELS.findLast((level) => found.some(({ relevance }) => relevance === level));

@@ -12,7 +12,7 @@ import { toast } from '../../ui/toast.tsx';
 
 const PAGE_ROWS = 50;
 
-/** Entries that the last synchronisation could not read, each with a button that reads it again alone. */
+/** Entries that the last synchronisation couldn't read, each with a button to retry it. */
 export function SourceFaults({ source, onChange }: { source: SourceView; onChange: () => void }) {
   const path = pathOf('v1', 'memory', 'sources', source.id);
   const faults = usePages<SourceFaultView>(

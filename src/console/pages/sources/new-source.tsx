@@ -12,7 +12,7 @@ import { type FormTexts, type ObjectSchema, valuesOf } from '../../ui/schema-for
 import { SchemaFields } from '../../ui/schema-form/schema-fields.tsx';
 import { Preview } from './preview.tsx';
 
-/** Step of the dialog: choose the place, look at what is there, and name the source. */
+/** Step of the dialog: choose the place, preview its contents, and name the source. */
 type Step = 'place' | 'preview' | 'details';
 
 /** Form of a new source in three steps. The fields of its configuration come from the schema of the connection. */

@@ -10,7 +10,7 @@ import { Table } from '../../ui/table.tsx';
 import { ExportButton } from './export-button.tsx';
 import { periodOf } from './period.ts';
 
-/** Searches of each bucket in a month, and its documents now. */
+/** Searches per bucket in a month, and its current documents. */
 export function BucketUsage({ month }: { month: string }) {
   const buckets = useResource(`usage buckets ${month}`, (signal) =>
     call<UsageByBucket>('/v1/usage/buckets', { query: periodOf(month), signal }),

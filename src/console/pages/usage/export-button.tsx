@@ -4,13 +4,13 @@ import { saveFile } from '../../lib/save-file.ts';
 import { Button } from '../../ui/controls.tsx';
 
 interface ExportButtonProps {
-  /** Name of the file without its ending. */
+  /** File name without extension. */
   readonly name: string;
   readonly columns: readonly string[];
   readonly rows: readonly (readonly (string | number | null)[])[];
 }
 
-/** Button that stores a table as a CSV file. */
+/** Button that saves a table as a CSV file. */
 export function ExportButton({ name, columns, rows }: ExportButtonProps) {
   if (rows.length === 0) return null;
   return (

@@ -9,7 +9,7 @@ import { Table } from '../../ui/table.tsx';
 import { ExportButton } from './export-button.tsx';
 import { periodOf } from './period.ts';
 
-/** Usage of each key and user; without the scope `keys:manage` only the caller's own. */
+/** Usage per key and user; without the scope `keys:manage` only the caller's own. */
 export function KeyUsage({ month }: { month: string }) {
   const keys = useResource(`usage keys ${month}`, (signal) =>
     call<UsageByKey>('/v1/usage/keys', { query: periodOf(month), signal }),

@@ -1,4 +1,4 @@
-/** Return the first moments of a month and of the next one, in UTC; `month` is `2026-11`. */
+/** Return the start of a month (`2026-11`) and of the next one, in UTC. */
 export function periodOf(month: string): { from: string; to: string } {
   const [year = 0, number = 1] = month.split('-').map(Number);
   return {

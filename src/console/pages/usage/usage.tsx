@@ -148,7 +148,7 @@ function Days({ usage, month }: PartProps) {
   );
 }
 
-/** Days of the period up to now, including those without usage. */
+/** List the days of the period up to now, including those without usage. */
 function everyDay({ period, by_day }: UsageSummary): DayValue[] {
   const tokens = new Map(by_day.map((day) => [day.date, day.tokens]));
   return daysBetween(Date.parse(period.start), Math.min(Date.parse(period.end), Date.now())).map((date) => ({

@@ -13,7 +13,7 @@ import { MoreButton, Table } from '../../ui/table.tsx';
 const PAGE_ROWS = 50;
 const REFRESH_MS = 10_000;
 
-/** List of the deliveries of a webhook, newest first. It is loaded again from time to time. */
+/** List of a webhook's deliveries, newest first. It is reloaded periodically. */
 export function Deliveries({ webhook }: { webhook: WebhookView }) {
   const path = pathOf('v1', 'webhooks', webhook.id, 'deliveries');
   const deliveries = usePages<WebhookDelivery>(path, (cursor, signal) =>
@@ -49,7 +49,7 @@ export function Deliveries({ webhook }: { webhook: WebhookView }) {
 
 interface TableProps {
   readonly rows: readonly WebhookDelivery[];
-  /** Null: nothing can be sent. */
+  /** Null if nothing can be sent. */
   readonly onReplay: ((delivery: WebhookDelivery) => void) | null;
 }
 

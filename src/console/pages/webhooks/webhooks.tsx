@@ -11,7 +11,7 @@ import { Status } from '../../ui/status.tsx';
 import { Table } from '../../ui/table.tsx';
 import { NewWebhookDialog } from './new-webhook.tsx';
 
-/** Page `/console/webhooks`: addresses that get events. */
+/** Page `/console/webhooks`: addresses that receive events. */
 export default function WebhooksPage() {
   const webhooks = useResource('webhooks', (signal) =>
     call<{ readonly data: readonly WebhookView[] }>('/v1/webhooks', { signal }),

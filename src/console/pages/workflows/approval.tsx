@@ -4,7 +4,7 @@ import type { BlockResult } from '../../types.ts';
 import { Check } from '../../ui/controls.tsx';
 import { WouldDo } from './would-do.tsx';
 
-/** Approvals of changes by the id of the block. */
+/** Approvals of changes, by block id. */
 export type Approvals = Readonly<Record<string, boolean>>;
 
 interface ApprovalFieldsProps {

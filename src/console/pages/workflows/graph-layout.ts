@@ -1,6 +1,6 @@
 import type { BlockShape } from './definition.ts';
 
-/** Block of the picture, in its column and row. */
+/** Block of the picture, with its column and row. */
 export interface PlacedBlock {
   readonly block: BlockShape;
   readonly column: number;
@@ -16,14 +16,14 @@ interface GraphLayout {
 
 const REFERENCE = /\{\{\s*blocks\.([a-z0-9_-]+)/g;
 
-/** List the blocks that must end before a block starts: those that it names, and those of `after`. */
+/** List the blocks that must finish before a block starts: those that it references, and those in `after`. */
 function needsOf({ after = [], if: condition, with: values }: BlockShape): ReadonlySet<string> {
   const text = JSON.stringify([values ?? {}, condition ?? '']);
   const named = Array.from(text.matchAll(REFERENCE), ([, id]) => id as string);
   return new Set([...after, ...named, ...(condition === undefined ? [] : [condition])]);
 }
 
-/** Put each block into the column after the last one that it needs. The service refuses circles of blocks. */
+/** Put each block into the column after the last one that it needs. The service refuses cycles. */
 export function layOut(blocks: readonly BlockShape[]): GraphLayout {
   const byId = new Map(blocks.map((block) => [block.id, block]));
   const columns = new Map<string, number>();

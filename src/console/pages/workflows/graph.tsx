@@ -10,14 +10,14 @@ const LABEL_CHARS_MAX = 20;
 
 interface GraphProps {
   readonly blocks: readonly BlockShape[];
-  /** States of the blocks in a run, by their ids. */
+  /** Block states in a run, by block id. */
   readonly states?: ReadonlyMap<string, string>;
 }
 
 const leftOf = ({ column }: PlacedBlock) => column * (WIDTH + GAP_X);
 const topOf = ({ row }: PlacedBlock) => row * (HEIGHT + GAP_Y);
 
-/** Picture of a workflow: its blocks in the order of their run, and what each one needs. */
+/** Picture of a workflow: its blocks in execution order, and the dependencies of each. */
 export function Graph({ blocks, states }: GraphProps) {
   const { blocks: placed, edges, columns, rows } = layOut(blocks);
   const width = columns * (WIDTH + GAP_X) - GAP_X + 4;

@@ -4,7 +4,7 @@ import type { RunView, WorkflowDetail } from '../../types.ts';
 import { blocksOf } from './definition.ts';
 import { Graph } from './graph.tsx';
 
-/** Picture of the workflow with the states of a run. Nothing once its version is gone. */
+/** Picture of the workflow with the states of a run. Shows nothing if its version no longer exists. */
 export function RunGraph({ run }: { run: RunView }) {
   const { workflow_id: id, version } = run;
   const workflow = useResource(`workflow ${id} ${version}`, (signal) =>

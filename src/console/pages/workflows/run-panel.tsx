@@ -13,7 +13,7 @@ import { ApprovalFields, type Approvals } from './approval.tsx';
 import { BlockList } from './block-list.tsx';
 import { inputSchemaOf } from './definition.ts';
 
-/** Panel to run a workflow: first without side effects, then with those that a person approves here. */
+/** Panel to run a workflow: first without side effects, then with those that the user approves. */
 export function RunPanel({ workflow, onRun }: { workflow: WorkflowDetail; onRun: () => void }) {
   const schema = inputSchemaOf(workflow.definition);
   const [inputs, setInputs] = useState<FormTexts>({});
@@ -83,7 +83,7 @@ interface ApprovalProps {
   readonly onRun: () => void;
 }
 
-/** Side effects of a run on this page that wait for approval, shown to people who may give it. */
+/** Side effects of a run on this page that wait for approval, shown to users who may approve them. */
 function Approval({ blocks, approvals, onApprovals, isRunning, onRun }: ApprovalProps) {
   if (!mayUse('workflows:approve'))
     return <Notice tone="warn">{t('Somebody with the scope workflows:approve must approve these changes.')}</Notice>;

@@ -74,7 +74,7 @@ function RunDetails({ run }: { run: RunView }) {
   );
 }
 
-/** Return why a run failed, for people who read another language than English. */
+/** Return why a run failed, for languages other than English. */
 function sentenceOf({ blocks }: RunView): string {
   const failed = blocks.find(({ status }) => status === 'failed');
   if (failed === undefined) return t('The run ended before all its blocks were done.');

@@ -14,7 +14,7 @@ import { toast } from '../../ui/toast.tsx';
 import { ApprovalFields, type Approvals } from './approval.tsx';
 import { WouldDo } from './would-do.tsx';
 
-/** Changes of a run that wait for approval, shown to people who may decide on them. */
+/** Changes of a run that wait for approval, shown to users who may decide on them. */
 export function WaitingRun({ run }: { run: RunView }) {
   const blocks = run.blocks.filter(({ status }) => status === 'needs_approval');
   return (
@@ -66,7 +66,7 @@ function Decide({ run, blocks }: WaitingBlocks) {
   );
 }
 
-/** Return the reason why the caller cannot decide on the changes here, or null. */
+/** Return why the caller can't decide on the changes here, or null. */
 function obstacleOf(run: RunView, workflow: WorkflowDetail): string | null {
   if (!mayUse('workflows:approve') || !mayUse('workflows:run'))
     return t('Somebody with the scopes workflows:run and workflows:approve must approve these changes.');

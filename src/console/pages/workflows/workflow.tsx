@@ -22,7 +22,7 @@ import { RunPanel } from './run-panel.tsx';
 
 const PAGE_ROWS = 50;
 
-/** Page `/console/workflows/{id}`: the definition, trying it, running it with approvals, and its runs. */
+/** Page `/console/workflows/{id}`: the definition, test runs, runs with approvals, and the history. */
 export default function WorkflowPage({ parameters }: PageProps) {
   const id = parameters[0] ?? '';
   const workflow = useResource(`workflow ${id}`, (signal) =>

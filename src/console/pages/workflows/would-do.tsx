@@ -3,7 +3,7 @@ import type { BlockResult } from '../../types.ts';
 import { CodeBlock } from '../../ui/code.tsx';
 import { Facts } from '../../ui/page.tsx';
 
-/** Arguments with which a block would make its change: texts as they are read, other values as JSON. */
+/** Arguments of a block's planned change: plain strings, and other values as JSON. */
 export function WouldDo({ block: { id, would } }: { block: BlockResult }) {
   if (!would) return null;
   const label = t('What {name} would do', { name: id });

@@ -7,10 +7,10 @@ import { Dialog } from '../dialog.tsx';
 import { Icon } from '../icons.tsx';
 import { bucketTargets, pageTargets, readTargets } from './targets.ts';
 
-/** Time after the last key before the service is asked. */
+/** Delay after the last key press before asking the service. */
 const TYPING_MS = 200;
 
-/** Dialog that leads to pages, buckets, documents and jobs by a part of their names. */
+/** Dialog for finding pages, buckets, documents and jobs by a part of their name. */
 export function Palette({ onClose }: { onClose: () => void }) {
   const listId = useId();
   const [typed, setTyped] = useState('');

@@ -6,7 +6,7 @@ import { linkTo } from '../../lib/router.ts';
 import type { BucketView, DocumentView, JobView } from '../../types.ts';
 import type { IconName } from '../icons.tsx';
 
-/** Place to which the palette leads. */
+/** Destination in the palette. */
 export interface Target {
   readonly href: string;
   readonly label: string;
@@ -17,7 +17,7 @@ export interface Target {
 const OF_A_KIND_MAX = 8;
 const RECENT_JOBS = 100;
 
-/** Find the pages whose name has the text. */
+/** Find the pages whose name contains the text. */
 export function pageTargets(text: string): Target[] {
   return navigation()
     .flatMap(({ entries }) => entries)
@@ -32,7 +32,7 @@ export function bucketTargets(buckets: readonly BucketView[], text: string): Tar
     .map(({ id, name }) => ({ href: linkTo('buckets', id), label: name, kind: t('Bucket'), icon: 'documents' }));
 }
 
-/** Ask the service for documents, and for recent jobs, whose name has the text. */
+/** Ask the service for documents and recent jobs whose name contains the text. */
 export async function readTargets(text: string, signal: AbortSignal): Promise<Target[]> {
   const [documents, jobs] = await Promise.all([
     call<Page<DocumentView>>('/v1/documents', { query: { name: text, limit: OF_A_KIND_MAX }, signal }),

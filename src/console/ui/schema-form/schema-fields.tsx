@@ -6,11 +6,11 @@ interface SchemaFieldsProps {
   readonly schema: ObjectSchema;
   readonly texts: FormTexts;
   readonly onTexts: (texts: FormTexts) => void;
-  /** Names of fields that the form of the caller has itself. */
+  /** Names of fields that the caller's form already has. */
   readonly without?: readonly string[];
 }
 
-/** Fields of a form, one for each property of a JSON Schema; the required ones come first. */
+/** Form fields, one for each property of a JSON Schema, with required ones first. */
 export function SchemaFields({ schema, texts, onTexts, without = [] }: SchemaFieldsProps) {
   const isRequired = (name: string) => schema.required?.includes(name) === true;
   const fields = Object.entries(schema.properties ?? {}).filter(([name]) => !without.includes(name));

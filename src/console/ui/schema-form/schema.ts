@@ -19,7 +19,7 @@ export interface ObjectSchema extends ValueSchema {
 /** Kind of control for a value. */
 export type ControlKind = 'choice' | 'text' | 'long-text' | 'number' | 'flag' | 'list' | 'json';
 
-/** Length from which a text has a field of several lines. */
+/** Maximum length above which a text gets a multi-line field. */
 const LONG_TEXT_CHARS = 2000;
 
 export function kindOf(schema: ValueSchema): ControlKind {
@@ -36,9 +36,8 @@ export function kindOf(schema: ValueSchema): ControlKind {
 export type FormTexts = Readonly<Record<string, string>>;
 
 /**
- * Turn the texts of a form into values. Empty fields are left out, so that the service uses its defaults.
- *
- * @throws SyntaxError for a JSON field that is no JSON
+ * Convert the texts of a form to values. Omit empty fields, so that the service uses its defaults.
+ * @throws SyntaxError for a JSON field that isn't JSON
  */
 export function valuesOf(schema: ObjectSchema, texts: FormTexts): Record<string, unknown> {
   const values = Object.entries(schema.properties ?? {}).flatMap(([name, field]) => {

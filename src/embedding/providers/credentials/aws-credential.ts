@@ -9,7 +9,7 @@ import type { Credential } from './credential.ts';
 
 type AwsCredentials = Extract<CloudCredentials, { readonly kind: 'aws' }>;
 
-/** SHA-256 in the form that the signer of the SDK asks for. */
+/** SHA-256 with the interface that the SDK's signer requires. */
 class Sha256 {
   readonly #hash: Hash | Hmac;
 
@@ -35,7 +35,9 @@ function bytesOf(data: string | ArrayBuffer | ArrayBufferView): Buffer {
   return ArrayBuffer.isView(data) ? Buffer.from(data.buffer, data.byteOffset, data.byteLength) : Buffer.from(data);
 }
 
-/** Sign requests to Bedrock with an access key, or with the role of the machine (AWS Signature Version 4). */
+/**
+ * Open a credential that signs requests to Bedrock with an access key or the machine's role (AWS Signature Version 4).
+ */
 export function openAwsCredential(settings: AwsCredentials): Credential {
   let signer: Promise<SignatureV4> | null = null;
   return {
@@ -71,7 +73,7 @@ async function openSigner({ region, keys }: AwsCredentials): Promise<SignatureV4
   return new Signer({ service: 'bedrock', region, credentials, sha256: Sha256 });
 }
 
-/** Return the SDK's search for credentials: environment, files, and the role of the container or the machine. */
+/** Return the SDK's credential chain: environment, files, and the role of the container or machine. */
 async function findRole() {
   const { defaultProvider } = await import('@aws-sdk/credential-provider-node'); // takes a while to load
   return defaultProvider();

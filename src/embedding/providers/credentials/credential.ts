@@ -4,19 +4,18 @@ import type { UpstreamRequest } from '../../../platform/upstream/upstream-messag
 /** Credential of an endpoint: a key, a token that expires, or a key that signs requests. */
 export interface Credential {
   /**
-   * Return the key or token for the header of the protocol.
+   * Return the key or token for the protocol's header.
    *
    * @throws UpstreamFault `refused` or `transient` if there is no token; the signal's reason once it is aborted
    */
   key(signal: AbortSignal): Secret | null | Promise<Secret | null>;
   /**
-   * Add the headers of a signature.
-   *
+   * Add signature headers.
    * @param url full address of the request
    * @throws UpstreamFault `refused` if there is no key; the signal's reason once it is aborted
    */
   sign?(request: UpstreamRequest, url: URL, signal: AbortSignal): Promise<UpstreamRequest>;
-  /** Forget a token that the vendor refused. */
+  /** Drop a token that the vendor refused. */
   forget?(): void;
   close(): Promise<void>;
 }

@@ -52,7 +52,7 @@ function familyOf(model: string): Family {
   return FAMILIES.find(({ name }) => name.test(model)) as Family;
 }
 
-/** Errors of signatures and tokens, of which some have status 400. */
+/** Errors of signatures and tokens. Some have status 400. */
 const CREDENTIAL_CODES = new Set([
   'IncompleteSignature',
   'IncompleteSignatureException',
@@ -65,8 +65,8 @@ const CREDENTIAL_CODES = new Set([
 /**
  * Protocol of Amazon Bedrock's `InvokeModel`, `POST /model/{id}/invoke`
  * (docs.aws.amazon.com/bedrock/latest/userguide/model-parameters-titan-embed-text.html, …-titan-embed-mm.html,
- * …-embed-v3.html, …-embed-v4.html and troubleshooting-api-error-codes.html, November 2026). Titan takes one text a
- * call and no task type, and Cohere takes 96 texts. The key is a Bedrock API key. Without it, requests are signed.
+ * …-embed-v3.html, …-embed-v4.html and troubleshooting-api-error-codes.html, November 2026). Titan takes one text per
+ * call and no task type; Cohere takes 96 texts. The key is a Bedrock API key. Without one, requests are signed.
  */
 export const bedrock: Protocol = {
   caps: ONE,
@@ -88,9 +88,9 @@ export const bedrock: Protocol = {
   },
   faultOf: faultsOf((status, { codes, message }) => {
     if (codes.some((code) => CREDENTIAL_CODES.has(code))) return 'refused';
-    // A wrong API key and a model without access have one code. Only the first concerns the other models too.
+    // A wrong API key and a model without access have the same code. Only the former concerns other models, too.
     if (codes.includes('AccessDeniedException')) return /\bAPI key\b/i.test(message ?? '') ? 'refused' : 'unavailable';
-    // Errors of our settings have the code of errors of the input. Only the message tells them apart.
+    // Errors in our settings and in the input have the same code. Only the message distinguishes them.
     if (status === 400 && /\b(model identifier|inference profile|on-demand throughput)\b/i.test(message ?? '')) {
       return 'unavailable';
     }

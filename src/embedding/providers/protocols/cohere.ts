@@ -42,10 +42,10 @@ export const cohere: Protocol = {
     };
   },
   faultOf: faultsOf((status, { message }) => {
-    // 498 means an invalid token in their clients and a blocked input in their documentation. Only the message tells
-    // them apart.
+    // 498 means an invalid token in their clients and a blocked input in their documentation. Only the message
+    // distinguishes them.
     if (status === 498) return message !== null && /\b(token|api key)\b/i.test(message) ? 'refused' : 'rejected';
-    // 499 means that the call was cancelled on the way. Their documentation advises to retry.
+    // 499 means that the call was cancelled on the way. Their documentation recommends a retry.
     return status === 499 ? 'transient' : null;
   }),
 };

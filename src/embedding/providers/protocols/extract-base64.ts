@@ -5,7 +5,7 @@ const MEMBER = Buffer.from('"embedding"');
 const QUOTE = 0x22;
 const COLON = 0x3a;
 
-/** Parsed answer with a number in place of each base64 string. */
+/** Parsed response with a number in place of each base64 string. */
 export interface ExtractedBase64 {
   readonly answer: unknown;
   /** Return the base64 string that a number replaces, or any other value unchanged. */
@@ -13,13 +13,12 @@ export interface ExtractedBase64 {
 }
 
 /**
- * Parse an OpenAI-shaped answer without its base64 strings, which are most of it. This takes a tenth of the memory and
- * a third of the time of JSON-parsing the whole answer.
+ * Parse an OpenAI-shaped response without its base64 strings, which are most of it. This takes a tenth of the memory
+ * and a third of the time of JSON-parsing the whole response. JSON strings escape inner quotes. Therefore
+ * `"embedding":"` is either a member name and the start of its value, or the end of a longer name. Only
+ * `data[i].embedding` is read afterwards.
  *
- * A JSON string escapes every inner quote. So `"embedding":"` is either a member name and the start of its value, or
- * the end of a longer name. Only `data[i].embedding` is read afterwards.
- *
- * @returns null if the answer is not JSON, or lacks a base64 string of the right length for each expected vector; the
+ * @returns null if the response isn't JSON, or lacks a base64 string of the right length for each expected vector; the
  *   JSON parser then finds the fault
  */
 export function extractBase64(bytes: Uint8Array, { count, dimensions }: ExpectedVectors): ExtractedBase64 | null {

@@ -14,11 +14,13 @@ const V3: Tasks = {
   contradiction: 'retrieval.query',
   factcheck: 'retrieval.query',
 };
-/** Code has an adapter of its own, but documents are embedded for retrieval, and only one adapter fits both sides. */
+/**
+ * Code has its own adapter, but documents are embedded with the retrieval adapter, and both sides must use the same.
+ */
 const V4: Tasks = { ...V3, clustering: 'text-matching', classification: 'text-matching' };
 const V5: Tasks = { ...V3, clustering: 'clustering' };
 const CODE = mapTasks((task) => (task === 'retrieval.passage' ? 'nl2code.passage' : 'nl2code.query'));
-/** The model knows queries of a search only. */
+/** The model only distinguishes search queries. */
 const CLIP_V2 = mapTasks((task) => (task === 'retrieval.query' ? task : undefined));
 const NONE = mapTasks(() => undefined);
 

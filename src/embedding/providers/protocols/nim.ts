@@ -1,7 +1,10 @@
 import type { TaskType } from '../../../models/task-types.ts';
 import { openAiShaped } from './openai.ts';
 
-/** Names the side of a search, since the models know only two. Texts to compare with each other are passages. */
+/**
+ * Input types by task type. The models distinguish only queries and passages. Texts to compare with each other are
+ * passages.
+ */
 const INPUT_TYPES: Readonly<Record<TaskType, 'query' | 'passage'>> = {
   retrieval_query: 'query',
   retrieval_document: 'passage',
@@ -17,7 +20,7 @@ const INPUT_TYPES: Readonly<Record<TaskType, 'query' | 'passage'>> = {
 /**
  * Protocol of NVIDIA NIM for embeddings, `POST /embeddings`
  * (docs.nvidia.com/nim/nemo-retriever/embedding/latest/reference.html, November 2026). A text without a task type
- * counts as a passage. The page has no limit on texts; NVIDIA's own client sends 50.
+ * counts as a passage. The page states no limit on texts; NVIDIA's own client sends 50.
  */
 export const nim = openAiShaped({ itemsMax: 50, tokensMax: null }, ({ taskType, dimensions }) => ({
   input_type: INPUT_TYPES[taskType ?? 'retrieval_document'],

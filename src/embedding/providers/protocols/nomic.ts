@@ -5,7 +5,7 @@ import { bearer, postJson, wellFormed } from '../../../platform/upstream/request
 import type { Protocol } from './protocol.ts';
 import { placeInOrder, tokensOf } from './vectors.ts';
 
-/** Task types of Nomic Embed. Texts to compare with each other are documents, as its guide says. */
+/** Task types of Nomic Embed. Texts to compare with each other are documents, according to its guide. */
 const TASK_TYPES: Readonly<Record<TaskType, string>> = {
   retrieval_query: 'search_query',
   retrieval_document: 'search_document',
@@ -20,8 +20,8 @@ const TASK_TYPES: Readonly<Record<TaskType, string>> = {
 
 /**
  * Protocol of Nomic Atlas, `POST /v1/embedding/text` (docs.nomic.ai/atlas/guides/embeddings and Nomic's Python client,
- * November 2026). A text without a task type counts as a document. The API cannot refuse a text that is too long. The
- * mode `mean` averages its parts, while `truncate` would drop the end. Nomic's client sends at most 50 texts.
+ * November 2026). A text without a task type counts as a document. The API can't refuse a text that is too long. Mode
+ * `mean` averages its parts, while `truncate` would drop the end. Nomic's client sends at most 50 texts.
  */
 export const nomic: Protocol = {
   caps: { itemsMax: 50, tokensMax: null },

@@ -18,9 +18,8 @@ export function parseOpenAiShape(reply: UpstreamReply, expected: ExpectedVectors
 }
 
 /**
- * Make a protocol of `POST /embeddings` in OpenAI's shape.
- *
- * @param fields members of the body besides `input` and `model`; those that are `undefined` are omitted
+ * Create a protocol for `POST /embeddings` in OpenAI's shape.
+ * @param fields returns body members besides `input` and `model`; `undefined` members are omitted
  */
 export function openAiShaped(caps: UpstreamCaps, fields: (call: UpstreamCall) => object): Protocol {
   return {

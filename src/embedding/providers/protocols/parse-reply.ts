@@ -7,10 +7,13 @@ import { parseOpenAiShape } from './openai.ts';
 import type { ParsedVectors } from './protocol.ts';
 import { protocolOf } from './protocol-of.ts';
 
-/** Longer bodies go to a thread (0.5 ms). Measured per megabyte: base64 1.3 ms, decimal numbers 2.2 ms. */
+/**
+ * Maximum body to parse inline; longer ones go to a thread (0.5 ms). Measured per megabyte: base64 1.3 ms, decimal
+ * numbers 2.2 ms.
+ */
 const INLINE_BASE64_BYTES_MAX = 2_500_000;
 const INLINE_NUMBERS_BYTES_MAX = 200_000;
-/** Bytes in which the first vector of an OpenAI-shaped answer begins on all known servers. */
+/** Number of bytes within which the first vector of an OpenAI-shaped response starts on all known servers. */
 const HEAD_BYTES = 1024;
 
 /** Answer of an upstream, in a form that can be sent to a thread. */
@@ -67,7 +70,7 @@ export async function parseOn(threads: Threads, reply: ReplyToParse, signal?: Ab
   return outcome;
 }
 
-/** Return true if parsing takes at most about 4 ms, so that a thread does not pay off. */
+/** Return true if parsing takes at most about 4 ms, so that a thread isn't worthwhile. */
 export function isQuick({ protocol, body }: Pick<ReplyToParse, 'protocol' | 'body'>): boolean {
   if (body.byteLength <= INLINE_NUMBERS_BYTES_MAX) return true;
   if (body.byteLength > INLINE_BASE64_BYTES_MAX) return false;

@@ -12,7 +12,7 @@ export interface UpstreamCall {
   readonly dimensions: number | null;
   /** Key, or an access token. */
   readonly apiKey: Secret | null;
-  /** Dated version of the API, or null for the one without a date. */
+  /** Dated API version; null for the undated one. */
   readonly apiVersion: string | null;
 }
 
@@ -24,7 +24,7 @@ export interface ExpectedVectors {
 export interface ParsedVectors {
   /** Float32Array [count x dimensions], row-major, each row L2-normalised, in the order of the texts. */
   readonly vectors: Float32Array<ArrayBuffer>;
-  /** Tokens that the vendor counted for the whole call, or null if it reports none. */
+  /** Token count of the whole call reported by the vendor, or null. */
   readonly tokens: number | null;
 }
 
@@ -36,10 +36,10 @@ export interface UpstreamCaps {
 /** Stateless wire protocol of a vendor. It builds requests and parses answers. */
 export interface Protocol {
   readonly caps: UpstreamCaps;
-  /** Caps of a model, if they differ between models. */
+  /** Caps by model, if they differ between models. */
   readonly capsOf?: (upstreamModel: string) => UpstreamCaps;
   request(call: UpstreamCall): UpstreamRequest;
-  /** @throws UpstreamFault of kind `transient` unless the answer is exactly as requested */
+  /** @throws UpstreamFault of kind `transient` unless the response is exactly as requested */
   parse(reply: UpstreamReply, expected: ExpectedVectors): ParsedVectors;
   /** Classify a status other than 2xx. Remove the given key from the vendor's message. */
   faultOf(status: number, headers: UpstreamHeaders, body: Uint8Array, apiKey?: Secret | null): UpstreamFault;

@@ -18,7 +18,7 @@ export const tei: Protocol = {
     tokens: tokensOf(Number(header(reply.headers, 'x-compute-tokens') ?? 0)),
   }),
   faultOf: faultsOf((status, { message }) => {
-    // Too many texts in one call is our own fault. Otherwise this status and type mean that a text is too long.
+    // Too many texts in one call is our bug. Otherwise this status and type mean that a text is too long.
     if (/^batch size \d+ > /.test(message ?? '')) return 'unavailable';
     // 424: the model's backend failed.
     return status === 424 ? 'transient' : null;

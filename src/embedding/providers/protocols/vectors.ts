@@ -1,11 +1,11 @@
 import { badReply, field } from '../../../platform/upstream/parse-json.ts';
 import type { ExpectedVectors } from './protocol.ts';
 
-/** Tolerated deviation of the squared norm from 1 before a row is scaled; twice that of the norm. */
+/** Tolerated deviation of the squared norm from 1 (twice that of the norm). Beyond it, the row is scaled. */
 const UNIT_SLACK = 2e-6;
 const FLOAT_BYTES = 4;
 
-/** Return a vendor's token count. Return null if it is missing, invalid, or 0 (from servers that do not count). */
+/** Return a vendor's token count; null if it is missing, invalid, or 0 (from servers that don't count). */
 export function tokensOf(value: unknown): number | null {
   return typeof value === 'number' && Number.isSafeInteger(value) && value > 0 ? value : null;
 }
@@ -53,7 +53,7 @@ export function base64SizeOf(dimensions: number): { digits: number; padding: num
   return { digits: Math.ceil((length * 4) / 3), padding: (3 - (length % 3)) % 3 };
 }
 
-/** Matrix of vectors that is filled row by row. */
+/** Matrix of vectors, filled row by row. */
 class Rows {
   readonly vectors: Float32Array<ArrayBuffer>;
   readonly #bytes: Buffer;
@@ -90,7 +90,7 @@ class Rows {
     if (!padded && text.length !== digits) {
       throw badReply('wrong_length', `base64 of ${text.length} characters for ${this.#dimensions} dimensions`);
     }
-    // The decoder skips invalid characters, so that each leaves too few bytes.
+    // The decoder skips invalid characters, so any of them results in too few bytes.
     if (this.#bytes.write(text, row * length, length, 'base64') !== length) {
       throw badReply('bad_base64', 'a vector is not valid base64');
     }

@@ -20,7 +20,7 @@ const textEmbedding = (call: UpstreamCall) => ({
   parameters: { autoTruncate: false, outputDimensionality: call.dimensions ?? undefined },
 });
 
-/** Families by the name of the model. Another name counts as a text model, such as `text-embedding-005`. */
+/** Families by model name. Any other name counts as a text model, such as `text-embedding-005`. */
 const FAMILIES: readonly Family[] = [
   {
     name: /^gemini-embedding-2\b/,
@@ -58,7 +58,7 @@ function taskOf({ taskType }: UpstreamCall): string | undefined {
  * Protocol of Vertex AI: `publishers/google/models/{model}:predict`, and `:embedContent` for Gemini Embedding 2
  * (docs.cloud.google.com/vertex-ai/generative-ai/docs/model-reference/text-embeddings-api, …/multimodal-embeddings-api
  * and …/reference/rest/v1/projects.locations.publishers.models/embedContent, November 2026). The Gemini models and the
- * multimodal one take one text a call. The multimodal model knows no task types. The key is an access token.
+ * multimodal one take one text per call. The multimodal model has no task types. The key is an access token.
  */
 export const vertex: Protocol = {
   caps: MANY,

@@ -15,7 +15,7 @@ const INPUT_TYPES: Readonly<Record<TaskType, 'query' | 'document' | null>> = {
 
 /**
  * Protocol of Voyage AI's `POST /embeddings` (docs.voyageai.com/reference/embeddings-api, November 2026). Depending on
- * the model, a call may have 120,000 to 1,000,000 tokens. The lowest limit is used for all.
+ * the model, a call may have 120,000 to 1,000,000 tokens. Use the lowest limit for all.
  */
 export const voyage = openAiShaped({ itemsMax: 1000, tokensMax: 120_000 }, ({ taskType, dimensions }) => ({
   input_type: taskType === null ? null : INPUT_TYPES[taskType],
