@@ -3,7 +3,7 @@ import { unlessAborted } from './unless-aborted.ts';
 /** Signal that aborts with the caller's signal, or at the deadline. */
 export interface Deadline {
   readonly signal: AbortSignal;
-  /** Return the remaining milliseconds, at least 0. */
+  /** Return the remaining milliseconds; 0 once the signal is aborted, since a timer may fire a little early. */
   leftMs(): number;
   /** Stop the timer and the listener. Call this when the work is done. */
   clear(): void;
@@ -24,7 +24,7 @@ export function startDeadline(ms: number, parent?: AbortSignal, reason: () => un
   else parent?.addEventListener('abort', follow, { once: true });
   return {
     signal: controller.signal,
-    leftMs: () => Math.max(0, endsAtMs - performance.now()),
+    leftMs: () => (controller.signal.aborted ? 0 : Math.max(0, endsAtMs - performance.now())),
     clear() {
       clearTimeout(timer);
       parent?.removeEventListener('abort', follow);

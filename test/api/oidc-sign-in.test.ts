@@ -134,7 +134,7 @@ describe('an identity at the issuer', () => {
     const [known, unknown] = [await claim('ada'), await claim('nobody')];
     expect([known.status, unknown.status]).toEqual([403, 403]);
     expect(known.body.detail).toBe(unknown.body.detail);
-    expect(known.body.detail).toContain('invite the user instead');
+    expect(known.body.detail).toContain('invite the user');
   });
 
   it('is connected when the person accepts the invitation, and not before', async () => {

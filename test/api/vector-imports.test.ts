@@ -300,7 +300,7 @@ describe('an import', () => {
     ],
     ['of zeros', { vector: base64(zeros) }, 'rows[1].vector', /only zeros/],
     ['in broken base64', { vector: 'AAAA' }, 'rows[1].vector', /is not float32 in base64/],
-    ['whose id came before', { id: 'old/0' }, 'rows[1].id', /is the id of rows\[0\], too/],
+    ['whose id came before', { id: 'old/0' }, 'rows[1].id', /is already the id of rows\[0\]/],
     ['without an id', { id: '' }, 'rows[1].id', /./],
     ['with a reserved key', { metadata: { 'schift.x': 1 } }, 'rows[1].metadata["schift.x"]', /reserved/],
     ['with too long a text', { text: 'x'.repeat(32_001) }, 'rows[1].text', /32000/],

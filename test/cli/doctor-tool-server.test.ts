@@ -148,6 +148,6 @@ describe('doctor --mcp', () => {
     };
     expect((await examine(url, noLink)).at(-1)?.detail).toContain('no server runs here');
     const foreign = async () => ({ token: 'x'.repeat(43), expires_at: '' });
-    expect((await examine(url, foreign)).at(-1)?.detail).toContain('another installation');
+    expect((await examine(url, foreign)).at(-1)?.detail).toContain('a different installation');
   });
 });

@@ -289,7 +289,7 @@ describe('a second crawl', () => {
     pages.set('/b', { status: 301, headers: { location: '/c' } });
     const { keys, faults } = await site.crawl();
     expect(keys).toEqual([url, `${url}c`, `${url}login`]);
-    expect(faults).toEqual([{ key: `${url}a`, fault: `the site redirects it to ${url}login for now` }]);
+    expect(faults).toEqual([{ key: `${url}a`, fault: `the site redirects it to ${url}login temporarily` }]);
   });
 
   it('reads a page again that was listed but not read', async () => {
