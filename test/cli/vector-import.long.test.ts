@@ -69,7 +69,7 @@ it('checks all rows first, and names the line of a fault at the end without stor
   lines[1_100] = lineOf(VECTORS[3] as number[], 3);
   written('faulty.jsonl', lines);
   const repeated = await service('index', 'import', '--bucket', 'faulty', '--vectors', file, '--model', OLD);
-  expect(repeated.stderr).toContain(`${file}, line 1101: "row-3" is the id of line 4, too`);
+  expect(repeated.stderr).toContain(`${file}, line 1101: "row-3" is already the id of line 4`);
   expect(await documents('faulty')).toBe(0);
 });
 
