@@ -12,9 +12,10 @@ export default defineConfig({
     env: { SERVICE_BUILT_IN_MODEL: 'lexical' },
     experimental: { viteModuleRunner: false, nodeLoader: false },
     pool: 'forks',
-    // The files share two processes, since reading the sources anew for each takes a third of the time; `test:long` isolates its own.
+    // The files share three processes, since reading the sources anew for each takes a third of the time. Many tests wait,
+    // so two processes leave a third of two cores idle. `test:long` isolates its files.
     isolate: false,
-    maxWorkers: 2,
+    maxWorkers: 3,
     // Generous: a test that hangs is rare, a machine that is busy with something else is not.
     testTimeout: 180_000,
     hookTimeout: 180_000,

@@ -145,7 +145,7 @@ export async function writeIdentities(tx: Sql, bucketId: string, files: readonly
  */
 export async function eraseAttributesOf(tx: Sql, documentIds: readonly string[]): Promise<string[]> {
   const rows = await tx`
-    UPDATE vector_store_files SET scalars = '{}', removed_at = now()
+    UPDATE vector_store_files SET scalars = '{}', removed_at = coalesce(removed_at, now())
     WHERE document_id = ANY(${tx.array([...documentIds])}::text[]) RETURNING file_id`;
   return rows.map((row) => row['file_id'] as string);
 }
