@@ -19,7 +19,7 @@ export default defineConfig({
     ],
     exclude: [...(tests.test?.exclude ?? []), 'test/documents/damaged-bucket.test.ts'],
     globalSetup: ['test/support/global-setup.ts', 'test/milvus/setup.ts'],
-    // The installations of the tests share one Milvus, whose unknown collections each of them removes.
+    // The installations of all files share one Milvus Lite.
     maxWorkers: 1,
   },
 });

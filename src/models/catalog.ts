@@ -142,10 +142,7 @@ export const ModelView = z
       ),
     space: z.string().nullable().describe('latent space of its vectors; null: the backends of the alias have several'),
     map_version: z.int().nullable().describe('map into the canonical space; null: none, or several of the alias'),
-    score: z
-      .number()
-      .nullable()
-      .describe('share of held-out texts that a search through its map finds first; for an alias, the lowest score'),
+    score: z.number().nullable().describe('share of held-out texts that its map finds first; lowest of an alias'),
   })
   .meta({ id: 'Model' });
 export type ModelView = z.output<typeof ModelView>;
@@ -342,8 +339,7 @@ function configured(known: Model | undefined, own: ModelSettings): Model {
   if (vendor === undefined || dimensions === undefined || maxTokens === undefined) {
     throw invalidModel(own.id, 'is not in the catalog, so it needs vendor or local, dimensions and max_tokens');
   }
-  if (own.local !== undefined && own.vendor !== undefined)
-    throw invalidModel(own.id, 'must have either vendor or local, not both');
+  if (own.local !== undefined && own.vendor !== undefined) throw invalidModel(own.id, 'needs either vendor or local');
   if (known && known.kind !== 'semantic') throw invalidModel(own.id, 'is built in and cannot be changed');
   // For a catalog model, `dimensions` is the default of our responses, not the length that the vendor sends.
   const native = own.upstreamDimensions ?? known?.nativeDimension ?? dimensions;

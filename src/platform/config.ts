@@ -214,20 +214,8 @@ export const ConfigFile = z.strictObject({
     .describe('bulk embedding jobs'),
   workers: z
     .strictObject({
-      embed_concurrency: z
-        .number()
-        .int()
-        .min(1)
-        .max(64)
-        .default(2)
-        .describe('maximum number of bulk embedding jobs at the same time'),
-      ingest_concurrency: z
-        .number()
-        .int()
-        .min(1)
-        .max(64)
-        .default(12)
-        .describe('maximum number of documents at the same time'),
+      embed_concurrency: z.number().int().min(1).max(64).default(2).describe('bulk jobs and batches at the same time'),
+      ingest_concurrency: z.number().int().min(1).max(64).default(12).describe('documents at the same time'),
       lease_seconds: z
         .number()
         .int()

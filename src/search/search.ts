@@ -26,7 +26,7 @@ export interface SearchContext extends AttemptContext {
 
 /**
  * Find the chunks of a bucket that answer a query, best first: BM25 over the analysed text and cosine similarity in the
- * latent space, fused by weighted reciprocal rank. PostgreSQL decides which chunks the caller may see. With `rerank`,
+ * latent space, fused as `fuse.ts` says. PostgreSQL decides which chunks the caller may see. With `rerank`,
  * the reranker scores the best `max(top_k, rerank_top_k)` chunks, and the best `min(top_k, rerank_top_k)` by that score
  * are returned.
  *

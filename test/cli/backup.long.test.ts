@@ -120,7 +120,7 @@ test('ballast release says that there is no file', async () => {
   expect(released.json()).toEqual({ freed_bytes: null });
 });
 
-test('a second server on the data directory is told about the first, and one on its port is refused', async () => {
+test('a second server on the data directory names the first one, and one on its port is refused', async () => {
   const args = ['serve', '--no-workers', '--json', '--port'];
   const first = startService([...args, '0'], env);
   const second = startService([...args, '0'], env);

@@ -48,7 +48,7 @@ export interface SentinelGroup {
  * Start a Redis, its replica and three Sentinels on the loopback address. A failover takes some seconds.
  *
  * @param options.announce opens another port for a node, which the others and the clients use in place of its own
- * @param options.onNode is told of each node before it starts
+ * @param options.onNode called with each node before it starts
  */
 export async function startSentinelGroup(
   options: { announce?: (name: string, port: number) => Promise<number>; onNode?: (node: RedisNode) => void } = {},
