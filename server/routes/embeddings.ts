@@ -10,8 +10,7 @@ import {
 } from '../../src/embedding/schema.ts';
 import type { FairGate } from '../../src/platform/fair-gate.ts';
 import { freeMemory } from '../../src/platform/free-memory.ts';
-import { JsonWriter } from '../../src/printing/json-writer.ts';
-import { FLOATS_PER_SLICE, renderEmbeddingList, writeVectorRowsInSlices } from '../../src/printing/print-floats.ts';
+import { FLOATS_PER_SLICE, renderEmbeddingList, renderVectorRows } from '../../src/printing/print-floats.ts';
 import { axisOf } from '../../src/usage/schema.ts';
 import { type ClientSdk, readsLists } from '../client-sdk.ts';
 import { printedReply } from '../printed-reply.ts';
@@ -64,7 +63,6 @@ export function embeddingRoutes(
           taskType: body.task_type,
           orgId: caller.orgId,
           charge: { account: caller, axis: axisOf(textsOf(body.input)) },
-          // Zeros would take several times the memory of the vectors, in hundreds of requests at once.
           unpadded: !base64 && (body.output_dtype ?? 'float') === 'float',
           signal,
         });
@@ -105,6 +103,7 @@ export function embeddingRoutes(
           taskType: body.task_type,
           orgId: caller.orgId,
           charge: { account: caller, axis: 'embed_batch' },
+          unpadded: true,
           signal,
         } as const;
         const result = await embedder.embed(wanted).catch((error: unknown) => {
@@ -128,14 +127,8 @@ export async function vectorRowsReply(
   usage: Readonly<Record<string, number>>,
   turn: Turn,
 ): Promise<RouteReply> {
-  const { vectors, dimensions, model } = result;
-  const render = async () => {
-    const writer = new JsonWriter({ floats: vectors.length, textBytes: 1024 });
-    writer.text('{"embeddings":');
-    await writeVectorRowsInSlices(writer, vectors, dimensions);
-    writer.text(`,${JSON.stringify({ model, dimensions, usage }).slice(1)}`);
-    return writer.finish();
-  };
+  const { vectors, columns, dimensions, model } = result;
+  const render = () => renderVectorRows(vectors, columns, { model, usage, zeros: dimensions - columns });
   const json = await inTurn(turn, vectors.length, render);
   freeMemory(vectors);
   return printedReply(json, headersOf(result));

@@ -25,7 +25,7 @@ export interface EmbedImagesRequest {
 
 /**
  * Embed images by the text in them. An image without text gets the vector of a fixed placeholder and the warning
- * `no-text-in-image`.
+ * `no-text-in-image`. The vectors have no padding.
  *
  * @throws AppError `quota_exceeded` (402) before reading anything, and errors of `ImageReader` and `Embedder`
  */
@@ -45,6 +45,7 @@ export async function embedImages(context: ImageContext, request: EmbedImagesReq
       taskType: null,
       orgId: account.orgId,
       charge: null,
+      unpadded: true,
       signal,
     });
     reservation.settle(

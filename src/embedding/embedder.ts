@@ -42,7 +42,10 @@ export interface EmbedRequest {
   readonly comparableWith?: VectorOrigin | null | undefined;
   /** Also return the model's native vectors, if all are of one model. */
   readonly keepNative?: boolean;
-  /** Leave out zeros behind the dimensions that the model has, if all vectors are of one model. */
+  /**
+   * Leave out zeros behind the dimensions that the model has, if all vectors are of one model. In hundreds of
+   * concurrent requests, zeros would take several times the memory of the vectors.
+   */
   readonly unpadded?: boolean;
   /** Keep the vectors out of the caches, because a job would evict texts that requests repeat. */
   readonly isBulk?: boolean;

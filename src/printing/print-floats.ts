@@ -62,39 +62,30 @@ async function printInSlices(
 }
 
 /**
- * Render a JSON array of rows, `[[0.1,…],[…]]`, for bodies that contain vectors only.
+ * Render `{"embeddings":[[0.1,…],…],"model":"…","dimensions":…,"usage":{…}}`, the response body of the batch and image
+ * endpoints.
  *
  * @param vectors Float32Array [n x d], row-major, finite
+ * @param zeros number of zeros to append to each row
  * @throws AppError `embedding_not_finite` (502)
  */
-export function renderVectorRows(vectors: Float32Array, d: number): Buffer {
-  const writer = openWriter(vectors, d);
-  writeVectorRows(writer, vectors, d);
-  return writer.finish();
-}
-
-/** Append the output of `writeVectorRows`, and yield to the event loop between slices of many floats. */
-export async function writeVectorRowsInSlices(writer: JsonWriter, vectors: Float32Array, d: number): Promise<void> {
-  countRows(vectors, d);
-  writer.text('[');
+export async function renderVectorRows(
+  vectors: Float32Array,
+  d: number,
+  { zeros, ...tail }: { model: string; usage: Readonly<Record<string, number>>; zeros: number },
+): Promise<Buffer> {
+  const padding = ',0'.repeat(zeros);
+  const writer = openWriter(vectors, d, padding.length);
+  writer.text('{"embeddings":[');
   await printInSlices(vectors, d, (rows, firstIndex) => {
     for (let from = 0; from < rows.length; from += d) {
-      writer.text(from === 0 && firstIndex === 0 ? '[' : '],[');
+      writer.text(from === 0 && firstIndex === 0 ? '[' : ',[');
       writer.floats(rows, from, from + d);
+      writer.text(`${padding}]`);
     }
   });
-  writer.text(vectors.length === 0 ? ']' : ']]');
-}
-
-/** Append the output of `renderVectorRows`, for a body with other fields. */
-export function writeVectorRows(writer: JsonWriter, vectors: Float32Array, d: number): void {
-  countRows(vectors, d);
-  writer.text('[');
-  for (let from = 0; from < vectors.length; from += d) {
-    writer.text(from === 0 ? '[' : '],[');
-    writer.floats(vectors, from, from + d);
-  }
-  writer.text(vectors.length === 0 ? ']' : ']]');
+  writer.text(`],${JSON.stringify({ model: tail.model, dimensions: d + zeros, usage: tail.usage }).slice(1)}`);
+  return writer.finish();
 }
 
 /**

@@ -195,17 +195,20 @@ describe('the alias', () => {
 });
 
 describe('POST /v1/embed/batch', () => {
-  it('POST /v1/embed/batch still works, with headers that call it deprecated', async () => {
+  it.each([
+    ['cut', 64],
+    ['padded', 2_048],
+  ])('POST /v1/embed/batch still works with %s vectors, and is called deprecated', async (_, dimensions) => {
     const texts = [fresh(), fresh()];
     const { status, body, headers } = await test.call('POST', '/v1/embed/batch', {
       key,
-      json: { texts, model: SMALL, dimensions: 64 },
+      json: { texts, model: SMALL, dimensions },
     });
     expect(status).toBe(200);
-    expect(body).toMatchObject({ model: SMALL, dimensions: 64, usage: { count: 2, tokens: expect.any(Number) } });
+    expect(body).toMatchObject({ model: SMALL, dimensions, usage: { count: 2, tokens: expect.any(Number) } });
     for (const [index, text] of texts.entries()) {
       const native = test.upstream.vectorOf('text-embedding-3-small', text);
-      expectClose(body.embeddings[index], expected(native, 64));
+      expectClose(body.embeddings[index], expected(native, dimensions));
     }
     expect(headers.get('deprecation')).toBe('@1754179200');
     expect(headers.get('sunset')).toBe('Mon, 03 Aug 2026 00:00:00 GMT');
