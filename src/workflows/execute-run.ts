@@ -4,6 +4,7 @@ import { type Caller, hasScope } from '../access/caller.ts';
 import type { SendRequest } from '../channels/schema.ts';
 import { startDeadline } from '../platform/deadline.ts';
 import { AppError, conflict } from '../platform/errors.ts';
+import { yieldToEventLoop } from '../platform/event-loop.ts';
 import type { Logger } from '../platform/logger.ts';
 import { mapPostgresError, type Sql } from '../platform/postgres.ts';
 import type { BlockTypes } from './block-types.ts';
@@ -67,11 +68,14 @@ export async function executeRun(
       decide: (block, would) => decide(sql, caller, run, execution, block, would),
       async record(result, position) {
         if (!(await runStore.recordBlock(sql, orgId, run.id, position, result))) throw runOver();
+        // PostgreSQL answers many runs at once, and each then handles up to a megabyte of values.
+        await yieldToEventLoop();
       },
       onFault: (err, block) => logger.error({ err, run: run.id, block: block.id }, 'a block of a workflow failed'),
     });
     const outcome = isOver.aborted && ended.status === 'failed' ? { ...ended, error: overReason(signal) } : ended;
     if (!(await runStore.finishRun(sql, orgId, run.id, outcome))) throw runOver();
+    await yieldToEventLoop();
     signal?.throwIfAborted();
     return outcome;
   } catch (error) {
