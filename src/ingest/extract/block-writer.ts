@@ -23,15 +23,9 @@ export class BlockWriter {
   readonly #add: (block: BlockDraft) => void;
   readonly #tables: OpenTable[] = [];
   #code: string[] = [];
-  #page: number | undefined;
 
   constructor(add: (block: BlockDraft) => void) {
     this.#add = add;
-  }
-
-  setPage(page: number): void {
-    this.#endCode();
-    this.#page = page;
   }
 
   get isInTable(): boolean {
@@ -49,13 +43,13 @@ export class BlockWriter {
       return;
     }
     this.#endCode();
-    this.#emit(block);
+    this.#add(block);
   }
 
   openTable(): void {
     this.#endCode();
     const isOuter = this.#tables.length === 0;
-    const rows = isOuter ? new RowTable((block) => this.#emit(block)) : null;
+    const rows = isOuter ? new RowTable(this.#add) : null;
     this.#tables.push({ rows, nestedLines: [], row: [], cell: [], filledCells: 0, onlyCell: null, onlyRow: null });
   }
 
@@ -112,11 +106,7 @@ export class BlockWriter {
 
   #endCode(): void {
     if (this.#code.length === 0) return;
-    this.#emit({ kind: 'code', text: this.#code.join('\n') });
+    this.#add({ kind: 'code', text: this.#code.join('\n') });
     this.#code = [];
-  }
-
-  #emit(block: BlockDraft): void {
-    this.#add(this.#page === undefined ? block : { ...block, page: this.#page });
   }
 }
