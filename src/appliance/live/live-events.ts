@@ -8,10 +8,10 @@ const STREAMS_OF_ONE_MAX = 8;
 /** Maximum number of streams of all callers together. */
 const STREAMS_MAX = 500;
 /**
- * Minimum reading interval of a feed per open feed: with many feeds, each is read less often, so that together they
- * take a bounded share of the database.
+ * Share of each open feed in the interval at which every feed is read. With many feeds, each is read less often, so
+ * that together they take a bounded share of the database.
  */
-const READING_MS = 100;
+const INTERVAL_MS_PER_FEED = 100;
 /** Maximum number of events that wait for a slow reader. */
 const WAITING_EVENTS_MAX = 1_000;
 
@@ -88,7 +88,7 @@ export class LiveEvents {
     const key = readerKey(caller);
     const known = this.#feeds.get(key);
     if (known) return known;
-    const paceMs = () => Math.max(this.#intervalMs, this.#feeds.size * READING_MS);
+    const paceMs = () => Math.max(this.#intervalMs, this.#feeds.size * INTERVAL_MS_PER_FEED);
     const feed = new Feed(this.#context, caller, paceMs);
     this.#feeds.set(key, feed);
     void feed.run().finally(() => {

@@ -145,7 +145,7 @@ function checkArtifact(document: LiveDocument, artifact: AnalysedArtifact['artif
   throw new AppError({
     code: 'artifact_corrupt',
     status: 409,
-    message: `the stored chunks of ${document.id} are damaged or gone; reprocess it, or go on without such documents`,
+    message: `the stored chunks of ${document.id} are damaged or gone; reprocess the document`,
     details: { document_id: document.id },
   });
 }

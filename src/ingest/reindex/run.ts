@@ -375,7 +375,9 @@ function damaged({ document, error }: Failure): AppError {
   return new AppError({
     code: 'artifact_corrupt',
     status: 409,
-    message: `the stored chunks of ${document.id} are damaged or gone; reprocess it, or go on without such documents`,
+    message:
+      `the stored chunks of ${document.id} are damaged or gone; reprocess the document, ` +
+      'or rebuild with --leave-out-damaged',
     details: { document_id: document.id },
     cause: error,
   });
