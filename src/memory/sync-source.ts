@@ -89,16 +89,16 @@ async function compare(context: WriteContext, reader: SourceReader, lease: Lease
   const isWanted = wantedKeys(source.retryKeys);
   const seen = new Set<string>();
   const pending: PendingEntry[] = [];
-  const faults: EntryFault[] = [];
+  const found: EntryFault[] = [];
   let unchanged = 0;
   let listedCount = 0;
   for await (const listing of reader.list(signal)) {
     signal.throwIfAborted();
     lease.worked();
-    for (const fault of listing.faults) if (isWanted(fault.key)) faults.push(fault);
+    found.push(...listing.faults);
     for (const listed of listing.entries) {
       if (seen.has(listed.key)) {
-        faults.push({ key: listed.key, fault: 'the source shows it more than once' });
+        found.push({ key: listed.key, fault: 'the source shows it more than once' });
         continue;
       }
       seen.add(listed.key);
@@ -116,6 +116,10 @@ async function compare(context: WriteContext, reader: SourceReader, lease: Lease
       );
     }
   }
+  // A folder that can't be listed also hides wanted entries below it.
+  const hidesWanted = ({ key, isFolder }: EntryFault) =>
+    isFolder === true && source.retryKeys?.some((wanted) => wanted.startsWith(`${key}/`)) === true;
+  const faults = found.filter((fault) => isWanted(fault.key) || hidesWanted(fault));
   const isKept = keptByFaults(faults);
   const vanished = [...known.values()].filter(({ key }) => isWanted(key) && !seen.has(key) && !isKept(key));
   if (seen.size === 0 && vanished.length > 0 && !source.allowsEmpty) throw emptied(source, known.size);

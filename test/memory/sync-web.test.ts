@@ -21,7 +21,8 @@ async function openSource(site: Website, config: Record<string, unknown> = {}) {
   const { sql } = test.appliance;
   return {
     id,
-    sync: () => sync(test, id),
+    sync: (entries?: string[]) => sync(test, id, entries && { allow_empty: false, entries }),
+    forgetNotes: () => sql`DELETE FROM source_states WHERE source_id = ${id}`,
     jobs: () => countIngestJobs(sql),
     documents: () => sql`SELECT * FROM documents WHERE source_id = ${id} AND status <> 'deleting' ORDER BY source_path`,
   };
@@ -70,4 +71,18 @@ it('a site that asks for a login later keeps all documents, and says what to set
     error_message: expect.stringContaining('set headers or cookie of the connection in the settings'),
   });
   expect((await source.documents()).length).toBe(2);
+});
+
+it('a page that fails while it is synchronised alone keeps its document, even without notes of earlier crawls', async () => {
+  const site = await startWebsite({ '/': page('Start', '/a', '/b'), '/a': page('A'), '/b': page('B') });
+  const source = await openSource(site);
+  await source.sync();
+  const [{ key } = {}] = (await source.documents())
+    .filter((each) => each['source_path'] === `${site.url}a`)
+    .map((each) => ({ key: each['source_path'] as string }));
+  await source.forgetNotes();
+  site.pages.set('/a', { status: 500 });
+  const synced = await source.sync([key as string]);
+  expect(synced).toMatchObject({ counts: { removed: 0, failed: 1 }, error_category: 'source_entries' });
+  expect(await source.documents()).toHaveLength(3);
 });
