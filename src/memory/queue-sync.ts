@@ -1,6 +1,7 @@
 import type { JobNotifier } from '../jobs/notifier.ts';
 import type { JobView } from '../jobs/schema.ts';
 import { enqueueJob } from '../jobs/store.ts';
+import { AppError } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { Sql } from '../platform/postgres.ts';
@@ -24,6 +25,7 @@ export const SYNC_PRIORITY = 2;
  * Queue a synchronisation of a locked source. If the source already has an unfinished job, return that job. If that job
  * is running, make it run once more, since it may have passed the changed entries.
  *
+ * @throws AppError `source_paused` (409)
  * @param options.allowsEmpty true to remove all documents if the source has no entries
  * @param options.keys entries to synchronise alone; an existing job is changed to read all entries
  */
@@ -32,6 +34,7 @@ export async function queueSync(
   source: Source,
   { allowsEmpty = false, keys = null }: { allowsEmpty?: boolean; keys?: readonly string[] | null } = {},
 ): Promise<SyncReply> {
+  refuseWhilePaused(source);
   if (allowsEmpty) await allowEmpty(tx, source);
   const unfinished = await findUnfinishedSync(tx, source);
   if (unfinished === null) {
@@ -43,13 +46,24 @@ export async function queueSync(
   return { id: source.id, job_id: unfinished.id, status: unfinished.isQueued ? 'queued' : 'syncing' };
 }
 
-/** Insert a job for a locked source without an unfinished job. */
+/** Refuse to synchronise a paused source. @throws AppError `source_paused` (409) */
+function refuseWhilePaused({ name, isPaused }: Source): void {
+  if (!isPaused) return;
+  throw new AppError({
+    code: 'source_paused',
+    status: 409,
+    message: `the source ${name} is paused; resume it first: service sources resume ${name} (PATCH with "paused": false in the API)`,
+  });
+}
+
+/** Insert a job for a locked source without an unfinished job. @throws AppError `source_paused` (409) */
 export async function enqueueSync(
   tx: Sql,
   source: Source,
   jobId: string,
   { reprocessOfJobId, keys }: { readonly reprocessOfJobId: string | null; readonly keys: readonly string[] | null },
 ): Promise<JobView> {
+  refuseWhilePaused(source);
   const job = await enqueueJob(tx, {
     id: jobId,
     kind: 'sync',

@@ -161,11 +161,13 @@ export async function allowEmpty(tx: Sql, source: Source): Promise<void> {
 
 /**
  * Begin a synchronisation, or resume it after a crash. From now on, only the holder of this lease may write for the
- * source. Return null if the source is deleted or has another job.
+ * source. If another synchronisation was requested meanwhile, this one reads all entries. Return null if the source is
+ * deleted or has another job.
  */
 export async function beginSync(sql: Sql, orgId: string, sourceId: string, held: HeldJob): Promise<Source | null> {
   const [row] = await sql`
     UPDATE sources SET sync_fence = ${held.fence}, resync = false, updated_at = now(),
+           retry_keys = CASE WHEN resync THEN NULL ELSE retry_keys END,
            counts = CASE WHEN sync_fence IS NULL THEN ${sql.json(NO_COUNTS)} ELSE counts END
     WHERE org_id = ${orgId} AND id = ${sourceId} AND sync_job_id = ${held.id} AND coalesce(sync_fence, 0) <= ${held.fence}
     RETURNING *`;
@@ -248,6 +250,14 @@ export async function updateSource(
            access_list = ${source.accessList && tx.array([...source.accessList])}::text[],
            paused_at = CASE WHEN ${source.isPaused} THEN coalesce(paused_at, now()) END
     WHERE org_id = ${source.orgId} AND id = ${source.id}`;
+}
+
+/** Pause a source. Return false if it is deleted. */
+export async function pauseSource(sql: Sql, orgId: string, id: string): Promise<boolean> {
+  const rows = await sql`
+    UPDATE sources SET paused_at = coalesce(paused_at, now()), updated_at = now()
+    WHERE org_id = ${orgId} AND id = ${id} RETURNING 1`;
+  return rows.length === 1;
 }
 
 export async function setNextSync(tx: Sql, source: Source, at: Date | null): Promise<void> {

@@ -169,14 +169,6 @@ export async function listSourceFaults(
   return listFaults(sql, { orgId: caller.orgId, id }, { limit, after: cursor });
 }
 
-function paused({ name }: Pick<store.Source, 'name'>): AppError {
-  return new AppError({
-    code: 'source_paused',
-    status: 409,
-    message: `the source ${name} is paused; resume it first: service sources resume ${name} (PATCH with "paused": false in the API)`,
-  });
-}
-
 /**
  * Queue a synchronisation of a source now.
  *
@@ -193,7 +185,6 @@ export async function syncNow(
   const reply = await context.sql.begin(async (tx) => {
     const source = await store.lockSource(tx, caller.orgId, id);
     if (source === null) throw notFound('source', ref);
-    if (source.isPaused) throw paused(source);
     return queueSync(tx, source, { allowsEmpty, keys });
   });
   await notifySync(context);
@@ -263,10 +254,10 @@ export async function deleteSource(
   options: { readonly keepDocuments: boolean },
 ): Promise<DeletedSource> {
   const { orgId, actor } = caller;
-  const source = await store.findSource(sql, caller, ref);
-  const { id, name } = source;
-  // Cancel the job first, so that it adds no documents during the removal.
-  await cancelJob(sql, caller, source);
+  const { id, name } = await store.findSource(sql, caller, ref);
+  // A paused source gets no further job, and a cancelled job adds no documents during the removal.
+  if (!(await store.pauseSource(sql, orgId, id))) throw notFound('source', ref);
+  await cancelJob(sql, caller, await store.findSource(sql, caller, id));
   let documents = 0;
   for (let removed = REMOVED_BATCH; !options.keepDocuments && removed === REMOVED_BATCH; documents += removed) {
     removed = await sql.begin(async (tx) =>

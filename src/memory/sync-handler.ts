@@ -105,8 +105,9 @@ async function finish(tx: Sql, lease: Lease, source: Source, result: SyncResult)
   });
   if (!isAgain) return false;
   const current = await lockSource(tx, source.orgId, source.id);
-  if (current !== null) await queueSync(tx, current);
-  return current !== null;
+  if (current === null || current.isPaused) return false;
+  await queueSync(tx, current);
+  return true;
 }
 
 function toJobError(error: unknown): unknown {

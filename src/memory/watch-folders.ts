@@ -21,7 +21,7 @@ export function folderWatcher(context: SourcesContext & { readonly dataDir: stri
   const queue = async (source: Source) => {
     await context.sql.begin(async (tx) => {
       const current = await lockSource(tx, source.orgId, source.id);
-      if (current !== null) await queueSync(tx, current);
+      if (current !== null && !current.isPaused) await queueSync(tx, current);
     });
     await notifySync(context);
   };

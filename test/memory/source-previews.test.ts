@@ -17,7 +17,7 @@ beforeAll(async () => {
   const place = { type: 'folder', root: root.folder };
   const sources = { docs: place, others: { ...place, organizations: ['others'] } };
   test = await openTestApi({ settings: { sources } });
-  key = await test.key({ scopes: ['sources:manage'] });
+  key = await test.key({ scopes: ['sources:manage', 'jobs:write'] });
 });
 afterAll(async () => {
   await test.close();
@@ -88,7 +88,10 @@ describe('a source that is paused', () => {
     const refused = await call('POST', `sources/${source.id}/sync`, {});
     expect(refused).toMatchObject({ status: 409, body: { detail: expect.stringContaining('sources resume paused') } });
     expect((await call('PATCH', `sources/${source.id}`, { paused: false })).body.paused_at).toBeNull();
-    await synced(source.id, 1);
+    const { sync_job_id: jobId } = await synced(source.id, 1);
+    await call('PATCH', `sources/${source.id}`, { paused: true });
+    const again = await test.call('POST', `/v1/jobs/${jobId}/reprocess`, { key });
+    expect(again).toMatchObject({ status: 409, body: { detail: expect.stringContaining('sources resume paused') } });
   });
 });
 

@@ -322,6 +322,23 @@ describe('what a caller may not see', () => {
     expect(left).toMatchObject([{ source_id: null }]);
   });
 
+  it('a source that is being deleted gets no further job', async () => {
+    write('leaving/a.txt', 'A page that goes with its source.');
+    const source = { name: 'leaving', connection: 'docs', bucket: 'default', config: { path: 'leaving' } };
+    const { id } = (await call('POST', 'sources', source)).body;
+    await call('POST', `sources/${id}/sync`);
+    await synced(id, 1);
+    const deleted = await test.appliance.sql.begin(async (tx) => {
+      await tx`SELECT 1 FROM documents WHERE source_id = ${id} FOR UPDATE`;
+      const deletion = call('DELETE', `sources/${id}`);
+      const isPaused = async () => (await call('GET', `sources/${id}`)).body.paused_at !== null;
+      await until(isPaused, { withinMs: 10_000, what: 'the deletion to begin' });
+      expect((await call('POST', `sources/${id}/sync`)).status).toBe(409);
+      return { deletion };
+    });
+    expect((await deleted.deletion).body).toEqual({ id, deleted: true, documents: 1 });
+  });
+
   it('the synchronisation of a source of another user is hidden', async () => {
     const { sql, keyRing } = test.appliance;
     const owner = await createUser(sql, test.operator, { email: 'owner@example.com' });
