@@ -113,7 +113,8 @@ export async function addUsage(
   { rows, counters, actors = [] }: Pick<UsageBatch, 'rows' | 'counters' | 'actors'>,
 ): Promise<void> {
   const column = <T, K extends keyof T>(list: readonly T[], key: K): T[K][] => list.map((item) => item[key]);
-  // Every process writes in key order, so that flushes can't deadlock.
+  // Everyone writes the tables in this order, and rows in key order, so that nobody deadlocks: a reservation locks the
+  // counter of a key before that of its organization.
   if (rows.length > 0) {
     await tx`
       INSERT INTO usage_ledger AS known
@@ -135,18 +136,6 @@ export async function addUsage(
         images = known.images + excluded.images,
         output_tokens = known.output_tokens + excluded.output_tokens`;
   }
-  const ofOrganizations = counters.filter(({ keyId }) => keyId === null);
-  if (ofOrganizations.length > 0) {
-    await tx`
-      INSERT INTO usage_counters AS known (org_id, axis, month, used)
-      SELECT new.* FROM unnest(
-        ${column(ofOrganizations, 'orgId')}::text[], ${column(ofOrganizations, 'axis')}::text[],
-        ${column(ofOrganizations, 'month')}::date[], ${column(ofOrganizations, 'units')}::bigint[]
-      ) AS new (org_id, axis, month, used)
-      JOIN organizations ON organizations.id = new.org_id
-      ORDER BY new.org_id, new.axis, new.month
-      ON CONFLICT (org_id, axis, month) DO UPDATE SET used = known.used + excluded.used`;
-  }
   const ofKeys = counters.filter(({ keyId }) => keyId !== null);
   if (ofKeys.length > 0) {
     await tx`
@@ -158,6 +147,18 @@ export async function addUsage(
       JOIN organizations ON organizations.id = new.org_id
       ORDER BY new.org_id, new.key_id, new.axis, new.month
       ON CONFLICT (org_id, key_id, axis, month) DO UPDATE SET used = known.used + excluded.used`;
+  }
+  const ofOrganizations = counters.filter(({ keyId }) => keyId === null);
+  if (ofOrganizations.length > 0) {
+    await tx`
+      INSERT INTO usage_counters AS known (org_id, axis, month, used)
+      SELECT new.* FROM unnest(
+        ${column(ofOrganizations, 'orgId')}::text[], ${column(ofOrganizations, 'axis')}::text[],
+        ${column(ofOrganizations, 'month')}::date[], ${column(ofOrganizations, 'units')}::bigint[]
+      ) AS new (org_id, axis, month, used)
+      JOIN organizations ON organizations.id = new.org_id
+      ORDER BY new.org_id, new.axis, new.month
+      ON CONFLICT (org_id, axis, month) DO UPDATE SET used = known.used + excluded.used`;
   }
   if (actors.length > 0) {
     await tx`

@@ -95,3 +95,19 @@ it('a booked reservation is rolled back if its transaction fails', async () => {
   expect(await used()).toBe(0);
   expect(await settleBooked(db.sql, 'j', [{ model: 'm', texts: 9, tokens: 1 }])).toBe(false);
 });
+
+it('bookings and settlements of one key with a quota never deadlock', async () => {
+  await db.sql`
+    INSERT INTO api_keys (id, org_id, name, hash, scopes, auth_level) VALUES ('key_a', 'org_a', 'a', '', '{}', 1)`;
+  const limits = { quotas: { embed_batch: 100 } };
+  const account = { orgId: 'org_a', plan: 'free', actor: 'key:key_a', limits } as const;
+  const once = async (nth: number) => {
+    const id = `job_${nth}`;
+    await db.sql.begin((tx) => bookReservation(tx, plans, { id, account, axis: 'embed_batch', amount: 1 }, NOW));
+    await settleBooked(db.sql, id, []);
+  };
+  for (let round = 0; round < 20; round++) {
+    await Promise.all(Array.from({ length: 12 }, (_, at) => once(round * 12 + at)));
+  }
+  expect(await used()).toBe(0);
+});
