@@ -49,11 +49,10 @@ export async function searchBuckets(
     return own.map((chunk): BucketChunk => ({ ...chunk, space }));
   });
   const vectors = found.flatMap(({ embedded }) => embedded ?? []);
-  const results = fuseChunks(
-    chunks,
-    vectors.map(({ kind }) => kind),
-    request,
-  );
+  const results = fuseChunks(chunks, request, {
+    kinds: vectors.map(({ kind }) => kind),
+    showsScores: target.hiding.size === 0,
+  });
   const terms = new Set(found.flatMap((each) => [...each.terms]));
   const asResults = results.map((chunk) => ({ ...toResult(chunk, request), bucket_id: chunk.document.bucketId }));
   return {
@@ -70,19 +69,22 @@ export async function searchBuckets(
 /**
  * Fuse chunks of several spaces, best first. Chunks of one space are already fused, from more candidates.
  *
- * @param kinds kinds of the query's models; empty if it has no vector
+ * @param options.kinds kinds of the query's models; empty if it has no vector
+ * @param options.showsScores false if a bucket hides documents, so that BM25 scores of its chunks are reciprocal ranks
  */
 function fuseChunks(
   chunks: readonly BucketChunk[],
-  kinds: readonly ('lexical' | 'semantic')[],
   { mode, top_k: topK }: SearchRequest,
+  options: { readonly kinds: readonly ('lexical' | 'semantic')[]; readonly showsScores: boolean },
 ): readonly BucketChunk[] {
+  const { kinds, showsScores } = options;
   const bySpace = Map.groupBy(chunks, ({ space }) => space);
   if (bySpace.size <= 1) return chunks;
   const byId = new Map(chunks.map((chunk) => [chunk.chunkId, chunk]));
+  const spaces = [...bySpace.values()];
   const rankings = {
-    keyword: ranking(chunks, ({ bm25 }) => bm25),
-    vector: interleave([...bySpace.values()].map((own) => ranking(own, ({ cosine }) => cosine))),
+    keyword: interleave((showsScores ? [chunks] : spaces).map((own) => ranking(own, ({ bm25 }) => bm25))),
+    vector: interleave(spaces.map((own) => ranking(own, ({ cosine }) => cosine))),
   };
   const weights = weightsFor(kinds.includes('semantic') ? 'semantic' : 'lexical', 'ranks');
   const searched = kinds.length === 0 ? 'keyword' : mode;

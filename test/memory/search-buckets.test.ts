@@ -35,11 +35,12 @@ afterAll(async () => {
 const call = (method: string, path: string, json?: unknown, own = key) =>
   test.call(method, path, { key: own, ...(json === undefined ? {} : { json }) });
 
-async function fill(bucket: string, model: string, texts: readonly string[]): Promise<void> {
+/** Fill a bucket. The first text has the privacy level 1, the others `level`. */
+async function fill(bucket: string, model: string, texts: readonly string[], level = 6): Promise<void> {
   await call('POST', '/v1/buckets', { name: bucket });
   await call('PUT', '/v1/routing', { primary: model });
   for (const [nth, text] of texts.entries()) {
-    const json = { filename: `${bucket}-${nth}.txt`, text, privacy_level: nth === 0 ? 1 : 6 };
+    const json = { filename: `${bucket}-${nth}.txt`, text, privacy_level: nth === 0 ? 1 : level };
     expect((await call('POST', `/v1/buckets/${bucket}/documents`, json)).status).toBe(202);
   }
   await until(
@@ -118,6 +119,17 @@ it('documents above the level of the caller are not found, in any bucket', async
   const { results } = await search({ query: 'heron ferry bridge', buckets: ['first', 'second', 'third'] }, low);
   const names = results.map((result: { citation: { file_name: string } }) => result.citation.file_name);
   expect(names.toSorted()).toEqual(['first-0.txt', 'second-0.txt', 'third-0.txt']);
+});
+
+it('the best word match of a bucket with hidden documents is not behind all matches of another model', async () => {
+  const low = await test.key({ authLevel: 1, scopes: ['search'] });
+  const texts = ['lagoon', 'lagoon of the heron', 'a lagoon', 'one', 'two', 'three', 'four', 'five', 'six'];
+  await fill('lagoons', VENDOR, texts, 1);
+  await fill('lagoon', BUILT_IN, ['The lagoon freezes in January.', 'A hidden page.']);
+  const query = { query: 'lagoon january', buckets: ['lagoons', 'lagoon'], mode: 'keyword' };
+  const names = (body: Parameters<typeof shown>[0]) => shown(body).map(([name]) => name);
+  expect(names(await search(query))[0]).toBe('lagoon-0.txt');
+  expect(names(await search(query, low)).slice(0, 2)).toContain('lagoon-0.txt');
 });
 
 it('each result has the address of its page', async () => {
