@@ -25,7 +25,8 @@ const PAGE_ROWS = 1_000;
 const FILES_MAX = 1_000_000;
 /** Size limit of exports (developers.google.com/workspace/drive/api/reference/rest/v3/files/export, November 2026). */
 const EXPORT_BYTES_MAX = 10 * 1024 * 1024;
-const FIELDS = 'nextPageToken,files(id,name,mimeType,modifiedTime,md5Checksum,size,parents,version,webViewLink)';
+const FIELDS =
+  'nextPageToken,incompleteSearch,files(id,name,mimeType,modifiedTime,md5Checksum,size,parents,version,webViewLink)';
 const FIELDS_WITH_RIGHTS = FIELDS.replace('webViewLink', 'webViewLink,permissions(type,emailAddress,deleted)');
 const FOLDER = 'application/vnd.google-apps.folder';
 const GOOGLE_TYPES = 'application/vnd.google-apps.';
@@ -57,7 +58,11 @@ const DriveFile = z.object({
     .optional(),
 });
 type DriveFile = z.output<typeof DriveFile>;
-const FileList = z.object({ nextPageToken: z.string().optional(), files: z.array(DriveFile) });
+const FileList = z.object({
+  nextPageToken: z.string().optional(),
+  incompleteSearch: z.boolean().optional(),
+  files: z.array(DriveFile),
+});
 
 type FoundFile = DriveFile & { readonly path: string };
 
@@ -112,6 +117,10 @@ async function listFiles(
   });
   for (;;) {
     const page = await api.get(`/drive/v3/files?${query}`, FileList, signal);
+    if (page.incompleteSearch === true) {
+      // Files that the listing lacks would count as gone, and lose their documents.
+      throw new SourceFault('source_unavailable', 'Google Drive lists its files incompletely', { retryable: true });
+    }
     files.push(...page.files);
     if (page.nextPageToken === undefined) return files;
     if (page.nextPageToken === query.get('pageToken') || files.length > FILES_MAX) {

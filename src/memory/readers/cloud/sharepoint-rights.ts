@@ -68,7 +68,6 @@ async function readBatch(
   const found = new Map<string, readonly Permission[]>();
   for (let attempt = 1; ; attempt++) {
     const missing = itemIds.filter((id) => !found.has(id));
-    if (missing.length === 0) return found;
     const { responses } = await api.post('/v1.0/$batch', { requests: missing.map(requestOf) }, Responses, signal);
     const refused = responses.filter((reply) => {
       const id = missing[Number(reply.id)];
@@ -79,8 +78,9 @@ async function readBatch(
     });
     const fatal = refused.find(({ status }) => status !== 429 && status < 500);
     if (fatal !== undefined) throw faultOf(fatal);
+    if (found.size === itemIds.length) return found;
     if (attempt === TRIES) throw faultOf(refused[0]);
-    if (refused.length > 0) await delay(1_000 * pauseOf(refused, attempt), undefined, { signal });
+    await delay(1_000 * pauseOf(refused, attempt), undefined, { signal });
   }
 
   function requestOf(itemId: string, nth: number) {

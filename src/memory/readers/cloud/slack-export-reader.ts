@@ -19,7 +19,8 @@ const Messages = z.array(
   z.looseObject({
     type: z.string().optional(),
     subtype: z.string().optional(),
-    ts: z.string(),
+    /** Seconds since 1970, with the number of the message behind the point. */
+    ts: z.string().regex(/^\d{1,10}(\.\d+)?$/),
     thread_ts: z.string().optional(),
     user: z.string().optional(),
     username: z.string().optional(),

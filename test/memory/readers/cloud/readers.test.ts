@@ -1,44 +1,15 @@
 import { generateKeyPairSync } from 'node:crypto';
-import { mkdirSync, writeFileSync } from 'node:fs';
-import path from 'node:path';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { describe, expect, it } from 'vitest';
 import { openConfluenceReader } from '../../../../src/memory/readers/cloud/confluence-reader.ts';
 import { openGoogleDriveReader } from '../../../../src/memory/readers/cloud/google-drive-reader.ts';
 import { openNotionReader } from '../../../../src/memory/readers/cloud/notion-reader.ts';
 import { openSharePointReader } from '../../../../src/memory/readers/cloud/sharepoint-reader.ts';
-import { openSlackExportReader } from '../../../../src/memory/readers/cloud/slack-export-reader.ts';
-import type { ListedEntry, ReadEntry, SourceReader } from '../../../../src/memory/readers/source-reader.ts';
+import type { ListedEntry, ReadEntry } from '../../../../src/memory/readers/source-reader.ts';
 import { Secret } from '../../../../src/platform/secret.ts';
-import { makeFolder } from '../../../support/memory.ts';
 import { type FakeReply, startFakeApi } from './fake-api.ts';
+import { BYTES_MAX, listAll, textOf, textsOf } from './read-source.ts';
 
-const BYTES_MAX = 50_000_000;
-const { signal } = new AbortController();
-
-async function listAll(reader: SourceReader): Promise<ListedEntry[]> {
-  onTestFinished(() => reader.close());
-  const entries: ListedEntry[] = [];
-  for await (const listing of reader.list(signal)) entries.push(...listing.entries);
-  return entries;
-}
-
-/** Read entries, and return their texts by key. */
-async function textsOf(reader: SourceReader, entries: readonly ListedEntry[]): Promise<Record<string, string>> {
-  const texts: Record<string, string> = {};
-  for (const each of await reader.read(entries, signal)) {
-    texts[each.key] = 'fault' in each ? `fault: ${each.fault}` : await textOf(each);
-  }
-  return texts;
-}
-
-async function textOf({ content }: ReadEntry): Promise<string> {
-  if (content === null) return '';
-  if ('bytes' in content) return Buffer.from(content.bytes).toString();
-  const parts: Buffer[] = [];
-  for await (const part of content.openStream()) parts.push(part as Buffer);
-  return Buffer.concat(parts).toString();
-}
-
+const NEVER = new AbortController().signal;
 const refused = (message: string): FakeReply => ({ status: 401, json: { message } });
 
 describe('Confluence', () => {
@@ -69,7 +40,7 @@ describe('Confluence', () => {
       ['ENG/1', '3'],
       ['ENG/2', '3'],
     ]);
-    const read = await reader.read(entries, signal);
+    const read = await reader.read(entries, NEVER);
     expect(read).toHaveLength(1);
     expect(read[0]).toMatchObject({
       ...{ fileName: 'Anchors.html', sourcePath: `${url}/wiki/spaces/ENG/pages/1` },
@@ -126,7 +97,7 @@ describe('Notion', () => {
     const reader = openNotionReader({ url: api.url, token: new Secret('dulse') });
     const entries = await listAll(reader);
     expect(entries).toMatchObject([{ key: 'a', version: '2024-05-06T07:08:00.000Z' }]);
-    const [read] = await reader.read(entries, signal);
+    const [read] = await reader.read(entries, NEVER);
     expect(read).toMatchObject({ fileName: 'Anchors.md', sourcePath: 'https://www.notion.so/a' });
     expect(await textOf(read as ReadEntry)).toBe('# Anchors\n\nDrop the anchor.');
     const wrong = openNotionReader({ url: api.url, token: new Secret('other') });
@@ -206,7 +177,7 @@ describe('Google Drive', () => {
     ];
     const reader = openGoogleDriveReader(await start(() => shared), { rights: true }, BYTES_MAX);
     const readersOf = async (entries: readonly ListedEntry[]) => {
-      const read = await reader.read(entries, new AbortController().signal);
+      const read = await reader.read(entries, NEVER);
       return read.map((entry) => ('readers' in entry ? entry.readers : null));
     };
     const entries = await listAll(reader);
@@ -218,6 +189,21 @@ describe('Google Drive', () => {
     shared = [file('x', 'x.txt', permissions('other')), ...shared.slice(1)];
     const changed = await listAll(reader);
     expect(changed.map(({ version }, nth) => version === entries[nth]?.version)).toEqual([false, true, true]);
+  });
+
+  it('refuses an incomplete listing, which would remove documents', async () => {
+    const api = await startFakeApi(({ path: at }) =>
+      at === '/token'
+        ? { json: { access_token: 'dulse', expires_in: 3600 } }
+        : { json: { files: FILES.slice(2, 3), incompleteSearch: true } },
+    );
+    const { account } = await start();
+    const reader = openGoogleDriveReader(
+      { url: api.url, account: { ...account, tokenUrl: `${api.url}/token` } },
+      {},
+      BYTES_MAX,
+    );
+    await expect(listAll(reader)).rejects.toThrow('lists its files incompletely');
   });
 
   it('reads one folder, and what its patterns match', async () => {
@@ -259,7 +245,11 @@ describe('SharePoint', () => {
       if (at === '/v1.0/sites/acme%2C1%2C2/drives') return { json: { value: [{ id: 'd1', name: 'Documents' }] } };
       if (at === '/v1.0/drives/d1/root/delta') {
         if (query.get('token') === 'x')
-          return { json: { value: [{ id: 'gone', deleted: {} }, item('b', 'b.txt', '/Team%20plans')] } };
+          return {
+            json: {
+              value: [{ id: 'gone', deleted: {} }, item('b', 'b.txt', '/Team%20plans'), item('c', 'c.txt', '/100%')],
+            },
+          };
         const value = [
           item('a', 'a.txt', ''),
           item('gone', 'gone.txt', ''),
@@ -295,7 +285,9 @@ describe('SharePoint', () => {
     const place = { ...(await start()), clientSecret: new Secret('dulse') };
     const reader = openSharePointReader(place, { library: 'Documents', path: '' }, BYTES_MAX);
     const entries = await listAll(reader);
-    expect(await textsOf(reader, entries)).toEqual({ 'a.txt': 'text of a', 'Team plans/b.txt': 'text of b' });
+    expect(await textsOf(reader, entries)).toEqual({
+      ...{ 'a.txt': 'text of a', 'Team plans/b.txt': 'text of b', '100%/c.txt': 'text of c' },
+    });
     const folder = openSharePointReader(place, { library: 'Documents', path: 'Team plans' }, BYTES_MAX);
     expect((await listAll(folder)).map(({ key }) => key)).toEqual(['b.txt']);
     const missing = openSharePointReader(place, { library: 'Plans', path: '' }, BYTES_MAX);
@@ -313,14 +305,15 @@ describe('SharePoint', () => {
     const place = { ...(await start(shared)), clientSecret: new Secret('dulse') };
     const reader = openSharePointReader(place, { library: 'Documents', path: '', rights: true }, BYTES_MAX);
     const entries = await listAll(reader);
-    const read = await reader.read(entries, new AbortController().signal);
+    const read = await reader.read(entries, NEVER);
     expect(read.map((entry) => ('readers' in entry ? entry.readers : null))).toEqual([
       { emails: ['ana@example.com'], groups: ['Legal', 'Team Members', 'g-legal'] },
       'everyone',
+      { emails: [], groups: [] },
     ]);
     shared['a'] = [legal];
     const changed = await listAll(reader);
-    expect(changed.map(({ version }, nth) => version === entries[nth]?.version)).toEqual([false, true]);
+    expect(changed.map(({ version }, nth) => version === entries[nth]?.version)).toEqual([false, true, true]);
   });
 
   it('tells what Microsoft says of a wrong secret', async () => {
@@ -330,57 +323,5 @@ describe('SharePoint', () => {
       BYTES_MAX,
     );
     await expect(listAll(reader)).rejects.toThrow(/Entra ID answers 401 \(AADSTS7000215.*check the credentials/);
-  });
-});
-
-describe('an export of Slack', () => {
-  it('shows each day of a channel with names, answers below their message, and plain text', async () => {
-    const { folder, remove } = makeFolder();
-    onTestFinished(remove);
-    const write = (name: string, json: unknown) => writeFileSync(path.join(folder, name), JSON.stringify(json));
-    mkdirSync(path.join(folder, 'general'));
-    write('users.json', [
-      { id: 'U1', name: 'ann', profile: { display_name: 'Ann' } },
-      { id: 'U2', name: 'bo' },
-    ]);
-    write('channels.json', []);
-    write('general/2024-05-06.json', [
-      {
-        type: 'message',
-        user: 'U1',
-        ts: '1714979289.1',
-        thread_ts: '1714979289.1',
-        text: 'Where is <@U2>? See <https://x.example|the plan> &amp; <#C1|ops>',
-      },
-      { type: 'message', user: 'U1', ts: '1714979300.1', text: 'Next topic.' },
-      {
-        type: 'message',
-        user: 'U2',
-        ts: '1714979400.1',
-        thread_ts: '1714979289.1',
-        text: 'Here.',
-        files: [{ name: 'map.pdf' }],
-      },
-      { type: 'message', subtype: 'channel_join', user: 'U2', ts: '1714979500.1', text: 'has joined' },
-    ]);
-    write('general/2024-05-07.json', { not: 'messages' });
-    const reader = openSlackExportReader({ root: folder, dataDir: '/nowhere', bytesMax: BYTES_MAX });
-    const entries = await listAll(reader);
-    expect(await textsOf(reader, entries)).toEqual({
-      'general/2024-05-06.json':
-        '# general, 2024-05-06\n\n**Ann** 07:08: Where is @bo? See the plan (https://x.example) & #ops\n\n' +
-        '> **bo** 07:10: Here. [file: map.pdf]\n\n**Ann** 07:08: Next topic.',
-      'general/2024-05-07.json': 'fault: it has no messages in the format of a Slack export',
-    });
-  });
-
-  it('tells that a folder is no export', async () => {
-    const { folder, remove } = makeFolder();
-    onTestFinished(remove);
-    mkdirSync(path.join(folder, 'general'));
-    writeFileSync(path.join(folder, 'general/2024-05-06.json'), '[]');
-    const reader = openSlackExportReader({ root: folder, dataDir: '/nowhere', bytesMax: BYTES_MAX });
-    const entries = await listAll(reader);
-    await expect(reader.read(entries, signal)).rejects.toThrow('there is no users.json');
   });
 });
