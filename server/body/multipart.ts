@@ -1,5 +1,6 @@
 import { isUtf8 } from 'node:buffer';
 import { type AppError, invalidRequest } from '../../src/platform/errors.ts';
+import { percentDecoded } from '../../src/platform/percent-encoding.ts';
 
 /** Headers of one part of a `multipart/form-data` body. */
 export interface PartHeaders {
@@ -204,12 +205,7 @@ function quoted(value: string, from: number): [text: string, next: number] {
 /** Decode a value such as `UTF-8''na%C3%AFve.txt` (RFC 8187); null for other character sets and malformed escapes. */
 function extendedValue(value: string | undefined): string | null {
   const match = /^utf-8'[^']*'(.*)$/i.exec(value ?? '');
-  if (match?.[1] === undefined) return null;
-  try {
-    return decodeURIComponent(match[1]);
-  } catch {
-    return null;
-  }
+  return match?.[1] === undefined ? null : percentDecoded(match[1]);
 }
 
 function malformed(why: string): AppError {

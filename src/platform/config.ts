@@ -10,6 +10,7 @@ import { AppError } from './errors.ts';
 import { localModelSettings, localModelsConfigOf } from './local-model-settings.ts';
 import { isNetwork } from './networks.ts';
 import { oidcConfigOf, oidcSettings } from './oidc-settings.ts';
+import { CREDENTIALS_ENCODED } from './percent-encoding.ts';
 import { projectionConfigOf, projectionSettings } from './projection-settings.ts';
 import { embeddingConfigOf, embeddingSettings } from './provider-settings.ts';
 import { redisConfigOf, redisFaults, redisSettings } from './redis-settings.ts';
@@ -35,6 +36,7 @@ const FIRST_INHERITED_FD = 3;
 const postgresUrl = z
   .string()
   .regex(/^postgres(ql)?:\/\//, 'must be the URL of a PostgreSQL database: postgres://user:password@host:5432/database')
+  .refine(...CREDENTIALS_ENCODED)
   .transform((value) => new Secret(value));
 
 /** Schema of `service.yaml`. Unknown settings are faults, so that a typo is never silently ignored. */

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { isLoopbackHost } from './networks.ts';
+import { CREDENTIALS_ENCODED, decodePercent } from './percent-encoding.ts';
 import { Secret } from './secret.ts';
 import { caSetting } from './source-secrets.ts';
 
@@ -7,6 +8,7 @@ import { caSetting } from './source-secrets.ts';
 export const mysqlPlace = {
   url: z
     .string()
+    .refine(...CREDENTIALS_ENCODED)
     .refine((url) => mysqlPlaceOf(url) !== null, 'must be mysql://user:password@host:port/database')
     .transform((value) => new Secret(value))
     .describe('address of the database, mysql://…'),
@@ -20,13 +22,13 @@ export const mysqlPlace = {
 /** Parse a database address into its parts. Return null if one is missing. */
 function mysqlPlaceOf(text: string) {
   const url = URL.canParse(text) ? new URL(text) : null;
-  const database = decodeURIComponent(url?.pathname.slice(1) ?? '');
+  const database = decodePercent(url?.pathname.slice(1) ?? '');
   if (url?.protocol !== 'mysql:' || url.username === '' || database === '' || database.includes('/')) return null;
   return {
     host: url.hostname,
     port: Number(url.port || 3306),
-    user: decodeURIComponent(url.username),
-    password: new Secret(decodeURIComponent(url.password)),
+    user: decodePercent(url.username),
+    password: new Secret(decodePercent(url.password)),
     database,
   };
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { CREDENTIALS_ENCODED } from './percent-encoding.ts';
 import { Secret } from './secret.ts';
 
 const PORT_MAX = 65_535;
@@ -23,6 +24,7 @@ export const redisSettings = {
   redis_url: z
     .string()
     .regex(/^rediss?:\/\/|^\//, 'must be a redis:// or rediss:// URL, or the path of a socket')
+    .refine((url) => url.startsWith('/') || CREDENTIALS_ENCODED[0](url), CREDENTIALS_ENCODED[1])
     .transform((value) => new Secret(value))
     .optional()
     .describe('address of Redis, for the shared cache, request rates and notifications of several processes'),

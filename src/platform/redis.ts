@@ -2,6 +2,7 @@ import { Cluster, Redis, type RedisOptions } from 'ioredis';
 import { AppError, dependencyDown } from './errors.ts';
 import type { Logger } from './logger.ts';
 import { NETWORK_REASONS } from './network-reasons.ts';
+import { decodePercent } from './percent-encoding.ts';
 import type { RedisAddress, RedisSettings, SentinelSettings } from './redis-settings.ts';
 
 type SentinelOptions = Pick<
@@ -175,8 +176,8 @@ function openCluster(url: string, addresses: readonly RedisAddress[]): Cluster {
     ...(hasTls ? { dnsLookup: (host: string, done: (error: null, address: string) => void) => done(null, host) } : {}),
     redisOptions: {
       ...OPTIONS,
-      ...(username === '' ? {} : { username: decodeURIComponent(username) }),
-      ...(password === '' ? {} : { password: decodeURIComponent(password) }),
+      ...(username === '' ? {} : { username: decodePercent(username) }),
+      ...(password === '' ? {} : { password: decodePercent(password) }),
       ...(hasTls ? { tls: {} } : {}),
     },
   });

@@ -14,6 +14,7 @@ import {
 import { type GitConnection, gitConnectionOf, gitPlace } from './git-settings.ts';
 import { checkImap, type ImapSettings, imapPlace, imapSettingsOf } from './imap-settings.ts';
 import { type MysqlConnection, mysqlConnectionOf, mysqlPlace } from './mysql-settings.ts';
+import { CREDENTIALS_ENCODED } from './percent-encoding.ts';
 import { Secret } from './secret.ts';
 import { readServiceAccount } from './service-account.ts';
 import { absolutePath, tokenSetting } from './source-secrets.ts';
@@ -68,6 +69,7 @@ const Postgres = z.strictObject({
   url: z
     .string()
     .regex(/^postgres(ql)?:\/\//, 'must be a postgres:// URL')
+    .refine(...CREDENTIALS_ENCODED)
     .transform((value) => new Secret(value))
     .describe('address of the database, postgres://…'),
 });

@@ -335,6 +335,19 @@ describe('faults of service.yaml', () => {
     expect(faults.join()).not.toContain(CANARY);
   });
 
+  it.each([
+    `database_url: postgres://u:${CANARY}%@h/d`,
+    `database_url: "postgres://u:${CANARY}#@h/d"`,
+    `redis_url: redis://u:${CANARY}%zz@h`,
+    `redis_url: redis://u:${CANARY}/@h`,
+    `sources: { erp: { type: mysql, url: "mysql://u:${CANARY}%@h/d" } }`,
+    `sources: { erp: { type: postgres, url: "postgres://u:${CANARY}%@h/d" } }`,
+  ])('a special character in a password is explained: %s', (text) => {
+    const faults = faultsIn(`${text}\n`);
+    expect(faults.join()).toContain('"%" as "%25", "#" as "%23", "/" as "%2F"');
+    expect(faults.join()).not.toContain(CANARY);
+  });
+
   it('secrets that stand in the file are described by their length only', () => {
     const [fault] = faultsIn(`database_url: mysql://u:${CANARY}@h/d\n`);
     expect(fault).toMatch(

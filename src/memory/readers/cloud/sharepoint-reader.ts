@@ -2,6 +2,7 @@ import path from 'node:path';
 import { z } from 'zod';
 import type { SharePointConnection } from '../../../platform/cloud-source-settings.ts';
 import { isLoopbackHost } from '../../../platform/networks.ts';
+import { decodePercent } from '../../../platform/percent-encoding.ts';
 import { fileNameOf, oneLine } from '../../../platform/printable.ts';
 import type { ConfigOf } from '../configs.ts';
 import { compileGlobs } from '../globs.ts';
@@ -159,7 +160,7 @@ async function listItems(api: ApiClient, driveId: string, signal: AbortSignal): 
 /** Return the path of a file below a folder of the drive; null if it is outside. */
 function pathBelow({ name = '', parentReference }: Item, folder: string): string | null {
   // "/drives/<id>/root:/Folder/Sub", percent-encoded.
-  const parent = decodeURIComponent(/root:\/?(.*)$/.exec(parentReference?.path ?? '')?.[1] ?? '');
+  const parent = decodePercent(/root:\/?(.*)$/.exec(parentReference?.path ?? '')?.[1] ?? '');
   const whole = oneLine(parent === '' ? name : `${parent}/${name}`);
   if (folder === '') return whole;
   return whole.startsWith(`${folder}/`) ? whole.slice(folder.length + 1) : null;

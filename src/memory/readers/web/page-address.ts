@@ -1,4 +1,5 @@
 import { outboundUrlFault } from '../../../platform/outbound/outbound-url.ts';
+import { decodePercent } from '../../../platform/percent-encoding.ts';
 
 /** Maximum length of an address to follow. */
 const ADDRESS_CHARS_MAX = 2_048;
@@ -36,15 +37,7 @@ function oneEncoding(text: string): string {
 
 /** Decode an address's path for patterns and names. */
 export function decodedPath(url: URL): string {
-  return decoded(url.pathname);
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text);
-  } catch {
-    return text;
-  }
+  return decodePercent(url.pathname);
 }
 
 /**
@@ -52,5 +45,5 @@ function decoded(text: string): string {
  * infinite space share a pattern.
  */
 export function patternOf(url: URL): string {
-  return `${url.origin}${decodedPath(url)}${decoded(url.search)}`.replace(/\b[0-9a-f]*\d[0-9a-f]*\b/gi, '#');
+  return `${url.origin}${decodedPath(url)}${decodePercent(url.search)}`.replace(/\b[0-9a-f]*\d[0-9a-f]*\b/gi, '#');
 }

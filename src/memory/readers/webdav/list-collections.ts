@@ -1,3 +1,4 @@
+import { percentDecoded } from '../../../platform/percent-encoding.ts';
 import { compileGlobs, type Globs } from '../globs.ts';
 import {
   controlFault,
@@ -12,7 +13,7 @@ import {
 import type { DavClient } from './dav-client.ts';
 import { entryReason, isGone, replyFault, toDavFault } from './dav-faults.ts';
 import { type DavResource, readMultistatus } from './multistatus.ts';
-import { decodePart, encodePath, isSamePath, partsOf } from './paths.ts';
+import { encodePath, isSamePath, partsOf } from './paths.ts';
 
 const FOLDERS_MAX = 100_000;
 const DEPTH_MAX = 100;
@@ -106,7 +107,7 @@ function childOf(resource: DavResource, own: readonly string[]): Child | null {
   const parts = partsOf(resource.href);
   if (parts.length !== own.length + 1 || !isSamePath(parts.slice(0, -1), own)) return null;
   const last = parts.at(-1) as string;
-  const name = decodePart(last);
+  const name = percentDecoded(last);
   return { ...resource, name, shown: name ?? last };
 }
 

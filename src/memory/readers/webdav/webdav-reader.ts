@@ -1,5 +1,6 @@
 import path from 'node:path';
 import { Readable } from 'node:stream';
+import { decodePercent } from '../../../platform/percent-encoding.ts';
 import { fileNameOf, oneLine } from '../../../platform/printable.ts';
 import type { WebdavSettings } from '../../../platform/webdav-settings.ts';
 import { readCa } from '../certificates.ts';
@@ -17,7 +18,7 @@ import { DavClient } from './dav-client.ts';
 import { entryReason, isGone, replyFault, toDavFault } from './dav-faults.ts';
 import type { DavReply } from './dav-reply.ts';
 import { listTree } from './list-collections.ts';
-import { decodePart, encodePath, partsOf } from './paths.ts';
+import { encodePath, partsOf } from './paths.ts';
 
 /** Age below which a file can change without a new version, since many servers derive ETags from times in seconds. */
 const SETTLED_MS = 2_000;
@@ -36,7 +37,7 @@ export interface WebdavReaderOptions {
 export async function openWebdavReader(options: WebdavReaderOptions): Promise<SourceReader> {
   const { webdav, globs, foldersMax } = options;
   const client = new DavClient(webdav, await readCa(webdav.ca));
-  const root = partsOf(webdav.url).map((part) => decodePart(part) ?? part);
+  const root = partsOf(webdav.url).map((part) => decodePercent(part));
   const base = [...root, ...options.path.split('/').filter((part) => part !== '' && part !== '.')];
   return {
     list: (signal) => listTree(client, { base, globs, ...(foldersMax === undefined ? {} : { foldersMax }) }, signal),
