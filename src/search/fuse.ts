@@ -4,6 +4,10 @@ import type { LegWeights } from '../index/index-store.ts';
 const RRF_K = 60;
 /** BM25 score ratio that counts as a clear lead. Measured in docs/search-quality.md. */
 const CLEAR_LEAD = 1.5;
+/** Rank of the keyword hit whose score shows how far the best hit stands out. Measured in docs/search-quality.md. */
+const STANDOUT_RANK = 10;
+/** Share of the best BM25 score that a hit of this rank may have while the best one still stands out fully. */
+const STANDOUT_SHARE = 0.3;
 /** Relative error of BM25 scores, which are sums of 32-bit floats. */
 const SCORE_ERROR = 1e-5;
 
@@ -14,7 +18,7 @@ const SCORE_ERROR = 1e-5;
  * - `clear_leads`: the same, but vectors can't move a chunk ahead of one whose BM25 score is at least `CLEAR_LEAD`
  *   times as high.
  * - `scores`: weighted sum of BM25 scores relative to the best, and of cosines above the query's background, relative
- *   to the best.
+ *   to the best. The keyword leg counts more if its best hit stands out.
  */
 export interface Fusion {
   readonly weights: LegWeights;
@@ -104,7 +108,7 @@ export function fuseRankings(
   }
   const legs = (mode === 'vector' ? 0 : weights.keyword) + (mode === 'keyword' ? 0 : weights.vector);
   const best = legs / (RRF_K + 1);
-  const partsOf = rule === 'scores' && mode === 'hybrid' ? scoreParts(rankings, weights, legs) : null;
+  const partsOf = rule === 'scores' && mode === 'hybrid' ? scoreParts(rankings, weights) : null;
   const hits = Array.from(ranks, ([id, rank]): FusedHit => {
     const ofRanks = [
       contributionOf(weights.keyword, rank.keyword),
@@ -121,11 +125,9 @@ export function fuseRankings(
 }
 
 /** Return a function that computes the contributions of both legs to a hit's score. Their sum is at most 1. */
-function scoreParts(
-  { keyword, vector, withoutVectors, background = null }: Rankings,
-  weights: LegWeights,
-  legs: number,
-) {
+function scoreParts({ keyword, vector, withoutVectors, background = null }: Rankings, weights: LegWeights) {
+  const keywordWeight = weights.keyword * standoutOf(keyword);
+  const legs = keywordWeight + weights.vector;
   const bestKeyword = keyword[0]?.score ?? 0;
   const bestCosine = vector[0]?.score ?? 0;
   const base = background ?? vector.at(-1)?.score ?? 0;
@@ -135,10 +137,21 @@ function scoreParts(
     const keywordShare = shareOf(bm25, 0, bestKeyword);
     if (withoutVectors?.has(id)) return [keywordShare, 0];
     return [
-      (weights.keyword / legs) * keywordShare,
+      (keywordWeight / legs) * keywordShare,
       cosine === null ? 0 : (weights.vector / legs) * shareOf(cosine, base, bestCosine),
     ];
   };
+}
+
+/**
+ * Return the factor of the keyword leg's weight in score fusion: from 2 if its best hit stands out to 0.53 if the first
+ * ten hits have equal scores, which say little. Return 1 if the leg has fewer hits.
+ */
+function standoutOf(keyword: readonly LegHit[]): number {
+  const tenth = keyword[STANDOUT_RANK - 1]?.score;
+  if (tenth === undefined) return 1;
+  const share = tenth / (keyword[0] as LegHit).score;
+  return 2 / (1 + 4 * Math.max(0, share - STANDOUT_SHARE));
 }
 
 /** Return the relative position of a score between `low` and `high`, at least 0; 1 if they are equal. */

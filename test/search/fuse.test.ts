@@ -158,6 +158,17 @@ describe('scores of a semantic model', () => {
     expect(hits[0]?.rrf).toBeCloseTo(1 / 63 + 1 / 61, 12);
   });
 
+  it.each([
+    ['up to 0.3 of the best score', 0.3, 2],
+    ['0.55 of it', 0.55, 1],
+    ['all of it', 1, 2 / 3.8],
+  ])('count more for the keyword leg if its tenth hit has less: %s', (_, share, factor) => {
+    const keyword = ['k0', ...'123456789'].map((id, at) => ({ id, score: at === 0 ? 8 : 8 * share }));
+    const hits = fuseRankings({ keyword, vector: rankings.vector, background: 0.8 }, EQUAL_SCORES, 'hybrid');
+    expect(hits.find(({ id }) => id === 'k0')?.score).toBeCloseTo(factor / (factor + 1), 12);
+    expect(hits.find(({ id }) => id === 'c')?.score).toBeCloseTo(1 / (factor + 1), 12);
+  });
+
   it('weigh as the bucket says, and a first place in both legs scores 1', () => {
     const tuned = fuseRankings(rankings, fusionFor('semantic', { keyword: 1, vector: 0.25 }), 'hybrid');
     expect(ids(tuned)).toBe('a b c d');

@@ -10,7 +10,11 @@ const leg = {
     .int()
     .nullable()
     .describe('from 1, among the chunks that the caller may see; null if it is not among the candidates of this leg'),
-  weight: z.number().describe('weight of the leg in the fusion'),
+  weight: z
+    .number()
+    .describe(
+      'weight of the leg in the fusion; score fusion multiplies that of the keyword leg by how far its best hit stands out',
+    ),
   contribution: z
     .number()
     .describe(
