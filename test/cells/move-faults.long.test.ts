@@ -13,7 +13,7 @@ import { moveContextOf } from '../../src/cli/moves.ts';
 import { backUp, makeFolder, never, openPlace } from '../backup/support.ts';
 import { openTestApi, type TestApi } from '../support/api.ts';
 import { until } from '../support/until.ts';
-import { type Move, openMove } from './support.ts';
+import { beginPatch, type Move, openMove } from './support.ts';
 
 const DOCUMENTS = 6;
 let source: TestApi;
@@ -292,5 +292,24 @@ test('an export that was stopped in any phase is not imported, and continues in 
   await expect(move.check(target)).rejects.toMatchObject({ code: 'export_unfinished' });
   expect(await move.exportFrom(source)).toMatchObject({ missing_objects: 0 });
   await move.check(target);
+  await move.cancel(source);
+});
+
+test('a right that a slow request removes during the move is removed at neither installation, and the answer says so', async () => {
+  const admin = await source.key({ org: 'acme', scopes: ['groups:manage'] });
+  const member = `key:${key.split('_')[1]}`;
+  const made = await source.call('POST', '/v1/groups', { key: admin, json: { name: 'readers', members: [member] } });
+  expect(made.status).toBe(201);
+  const slow = await beginPatch(source, admin, '/v1/groups/readers');
+  const move = openMove('acme');
+  onTestFinished(move.remove);
+  await move.exportFrom(source);
+  expect(await slow.end({ remove: [member] })).toBe(503);
+  const { sql } = source.appliance;
+  await expect(sql`DELETE FROM group_members WHERE org_id = ${orgId}`).rejects.toMatchObject({ code: 'SVMOV' });
+  const members = (api: TestApi) => api.appliance.sql`SELECT member FROM group_members WHERE org_id = ${orgId}`;
+  await move.importInto(target);
+  expect([await members(source), await members(target)]).toEqual([[{ member }], [{ member }]]);
+  await discard();
   await move.cancel(source);
 });
