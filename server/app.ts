@@ -99,13 +99,14 @@ function middlewareOf(route: Route, settings: AppSettings): RequestMiddleware[] 
   const rate = route.axis && limitRate(route.axis, settings.rates);
   // Refuse an upload beyond the rate before receiving its content.
   const isRatedFirst = route.reads === 'upload';
+  const whileStaying = route.method !== 'GET' && route.whileMoving !== true && refuseWhileMoving(settings.moving);
   const steps = [
     setRoute(route),
     writeReply(settings.replyMemory),
     route.access !== 'public' &&
       route.access !== 'signature' &&
       authorize(route, settings.resolveCaller, settings.failedLogins),
-    route.method !== 'GET' && route.whileMoving !== true && refuseWhileMoving(settings.moving),
+    whileStaying,
     route.signsIn === true && brakeSignIns(settings.failedLogins),
     isRatedFirst && rate,
     route.reads !== 'none' && reserveMemory(settings.bodyMemory),
@@ -119,6 +120,8 @@ function middlewareOf(route: Route, settings: AppSettings): RequestMiddleware[] 
     !isRatedFirst && rate,
     capacity !== 'none' && shareCapacity(settings.capacity[capacity]),
     route.idempotent && idempotency(settings.idempotency, logger),
+    // A body may take minutes to arrive, and the move may begin meanwhile.
+    whileStaying,
     handle(route),
   ];
   return steps.filter((step) => typeof step === 'function');

@@ -1,5 +1,5 @@
 import type { Sql, SqlFragment } from '../platform/postgres.ts';
-import type { Caller, Plan, Role, Scope } from './caller.ts';
+import type { Plan, Role, Scope } from './caller.ts';
 import { followGroupsClaim } from './groups/claimed-groups.ts';
 import type { KeyLimits } from './key-limits.ts';
 import type { OidcClaims } from './oidc.ts';
@@ -182,38 +182,11 @@ export async function selectUserFactsByOidc(
   return isNew ? selectUserFactsById(sql, user.orgId, user.id) : user;
 }
 
-/** User that an actor acts for, and the groups it belongs to. */
-export type ActorReader = Required<Pick<Caller, 'userId' | 'groups'>>;
-
-/**
- * Find the user and the groups of a key (`key:<id>`), user, channel or grant (`grant:<id>`) of an organization, without
- * its credential. Return null if it is no longer valid. For other actors, such as the operator, only require that the
- * organization isn't suspended.
- */
-export async function findActorReader(sql: Sql, orgId: string, actor: string): Promise<ActorReader | null> {
-  if (actor.startsWith('grant:')) {
-    const [grant] = await sql<{ actor: string }[]>`
-      SELECT actor FROM oauth_grants
-      WHERE org_id = ${orgId} AND id = ${actor.slice('grant:'.length)} AND expires_at > now()`;
-    return grant === undefined ? null : findActorReader(sql, orgId, grant.actor);
-  }
-  const [, kind = 'other', id = ''] = /^(key|user|channel):(.+)$/.exec(actor) ?? [];
-  const [row] = await sql<{ user_id: string | null; groups: string[] }[]>`
-    SELECT member.user_id, groups_of(o.id, coalesce('user:' || member.user_id, ${actor})) AS groups
-    FROM organizations o CROSS JOIN LATERAL (
-      SELECT u.id AS user_id FROM users u
-      WHERE ${kind} = 'user' AND u.org_id = o.id AND u.id = ${id} AND u.suspended_at IS NULL
-      UNION ALL
-      SELECT k.user_id FROM api_keys k LEFT JOIN users u ON u.org_id = k.org_id AND u.id = k.user_id
-      LEFT JOIN users c ON c.org_id = k.org_id AND c.id = k.creator_id
-      WHERE ${kind} = 'key' AND k.org_id = o.id AND k.id = ${id} AND (k.revoked_at IS NULL OR k.revoked_at > now())
-        AND (k.expires_at IS NULL OR k.expires_at > now())
-        AND c.suspended_at IS NULL AND (k.user_id IS NULL OR (u.id IS NOT NULL AND u.suspended_at IS NULL))
-      UNION ALL
-      SELECT NULL FROM channel_configs h WHERE ${kind} = 'channel' AND h.org_id = o.id AND h.id = ${id}
-      UNION ALL
-      SELECT NULL WHERE ${kind} = 'other'
-    ) AS member
-    WHERE o.id = ${orgId} AND o.suspended_at IS NULL`;
-  return row ? { userId: row.user_id, groups: row.groups } : null;
+/** Return the sorted names of the groups of a channel; null if it, or its organization, is gone or suspended. */
+export async function selectChannelGroups(sql: Sql, orgId: string, id: string): Promise<readonly string[] | null> {
+  const [row] = await sql<{ groups: string[] }[]>`
+    SELECT groups_of(o.id, 'channel:' || h.id) AS groups
+    FROM channel_configs h JOIN organizations o ON o.id = h.org_id
+    WHERE h.org_id = ${orgId} AND h.id = ${id} AND o.suspended_at IS NULL`;
+  return row?.groups ?? null;
 }

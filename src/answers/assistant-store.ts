@@ -1,6 +1,5 @@
-import type { Caller } from '../access/caller.ts';
 import { type BucketUser, bucketsOf } from '../documents/store.ts';
-import type { Sql } from '../platform/postgres.ts';
+import type { Sql, SqlFragment } from '../platform/postgres.ts';
 import type { Assistant } from './assistant-schema.ts';
 
 /** Insert an assistant. Return null if the organization already has one of this name. */
@@ -15,14 +14,23 @@ export async function insertAssistant(
   return row ?? null;
 }
 
-export async function selectAssistant(sql: Sql, orgId: string, ref: string): Promise<Assistant | null> {
+export async function selectAssistant(sql: Sql, caller: BucketUser, ref: string): Promise<Assistant | null> {
   const [row] = await sql<Assistant[]>`
-    SELECT ${columns(sql)} FROM assistants WHERE org_id = ${orgId} AND (id = ${ref} OR name = ${ref}) LIMIT 1`;
+    SELECT ${columns(sql)} FROM assistants WHERE ${assistantsOf(sql, caller)} AND (id = ${ref} OR name = ${ref}) LIMIT 1`;
   return row ?? null;
 }
 
-export async function selectAssistants(sql: Sql, orgId: string): Promise<Assistant[]> {
-  return sql<Assistant[]>`SELECT ${columns(sql)} FROM assistants WHERE org_id = ${orgId} ORDER BY name`;
+export async function selectAssistants(sql: Sql, caller: BucketUser): Promise<Assistant[]> {
+  return sql<Assistant[]>`
+    SELECT ${columns(sql)} FROM assistants WHERE ${assistantsOf(sql, caller)} ORDER BY name`;
+}
+
+/** Build the condition that an assistant exists for a caller: all buckets of the assistant do. */
+function assistantsOf(sql: Sql, { orgId, limits }: BucketUser): SqlFragment {
+  const allowed = limits?.buckets;
+  return sql`
+    assistants.org_id = ${orgId}
+    ${allowed === undefined ? sql`` : sql`AND definition->'buckets' <@ to_jsonb(${sql.array([...allowed])}::text[])`}`;
 }
 
 export async function deleteAssistantRow(sql: Sql, orgId: string, id: string): Promise<void> {
@@ -34,9 +42,9 @@ function columns(sql: Sql) {
 }
 
 /** Select the names that a caller may ask, `assistant/NAME` and `bucket/NAME`, sorted. */
-export async function selectAnswererNames(sql: Sql, caller: BucketUser & Pick<Caller, 'orgId'>): Promise<string[]> {
+export async function selectAnswererNames(sql: Sql, caller: BucketUser): Promise<string[]> {
   const rows = await sql<{ id: string }[]>`
-    SELECT 'assistant/' || name AS id FROM assistants WHERE org_id = ${caller.orgId}
+    SELECT 'assistant/' || name AS id FROM assistants WHERE ${assistantsOf(sql, caller)}
     UNION ALL SELECT 'bucket/' || name FROM buckets WHERE ${bucketsOf(sql, caller)}
     ORDER BY id`;
   return rows.map(({ id }) => id);

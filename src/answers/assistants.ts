@@ -1,6 +1,7 @@
 import type { Caller } from '../access/caller.ts';
 import { checkRowLimit } from '../access/row-limits-store.ts';
 import { findBucket } from '../documents/buckets.ts';
+import type { BucketUser } from '../documents/store.ts';
 import { conflict, notFound } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
 import { inTransaction, type Sql } from '../platform/postgres.ts';
@@ -28,19 +29,19 @@ export async function createAssistant(sql: Sql, caller: Caller, request: Assista
 }
 
 /** Find an assistant by its id or name. @throws AppError `assistant_not_found` (404) */
-export async function findAssistant(sql: Sql, caller: Pick<Caller, 'orgId'>, ref: string): Promise<Assistant> {
-  const found = await selectAssistant(sql, caller.orgId, ref);
+export async function findAssistant(sql: Sql, caller: BucketUser, ref: string): Promise<Assistant> {
+  const found = await selectAssistant(sql, caller, ref);
   if (found === null) throw notFound('assistant', ref);
   return found;
 }
 
-/** List the assistants of the caller's organization by name. */
-export function listAssistants(sql: Sql, caller: Pick<Caller, 'orgId'>): Promise<Assistant[]> {
-  return selectAssistants(sql, caller.orgId);
+/** List the assistants that exist for the caller, by name. */
+export function listAssistants(sql: Sql, caller: BucketUser): Promise<Assistant[]> {
+  return selectAssistants(sql, caller);
 }
 
 /** Delete an assistant by its id or name. @throws AppError `assistant_not_found` (404) */
-export async function deleteAssistant(sql: Sql, caller: Pick<Caller, 'orgId'>, ref: string): Promise<void> {
+export async function deleteAssistant(sql: Sql, caller: BucketUser, ref: string): Promise<void> {
   const { id } = await findAssistant(sql, caller, ref);
   await deleteAssistantRow(sql, caller.orgId, id);
 }

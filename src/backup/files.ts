@@ -3,8 +3,12 @@ import { once } from 'node:events';
 import { PassThrough, type Readable, Transform } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip, createGzip } from 'node:zlib';
+import { type AppError, conflict } from '../platform/errors.ts';
 import type { Objects } from '../platform/objects/objects.ts';
 import type { LineFile, StoredFile } from './schema.ts';
+
+/** Name of a file, and the SHA-256 of its stored bytes. */
+export type HashedFile = Pick<StoredFile, 'key' | 'sha256'>;
 
 const NEWLINE = 10;
 const GZIP_LEVEL = 3;
@@ -95,20 +99,39 @@ export class JsonLinesWriter {
   }
 }
 
-/** Stream the text of a compressed file of the backup. */
-export function openLineFile(objects: Objects, file: Pick<LineFile, 'key'>, signal: AbortSignal): Readable {
-  const text = createGunzip();
-  // The text fails with the error of either stream.
-  pipeline(objects.stream(file.key, { signal }), text).catch((error) => text.destroy(error as Error));
+/**
+ * Stream the text of a compressed file of the backup. The stream fails at its end with AppError `file_changed` (409) if
+ * the bytes aren't those that were written, so that a file can't change between its verification and its use.
+ */
+export function openLineFile(objects: Objects, file: HashedFile, signal: AbortSignal): Readable {
+  const hash = createHash('sha256');
+  const hasher = new Transform({
+    transform(chunk: Buffer, _encoding, callback) {
+      hash.update(chunk);
+      callback(null, chunk);
+    },
+  });
+  // All bytes that were decompressed are hashed by now, even if the decompression ended before the file.
+  const text = new Transform({
+    transform: (chunk: Buffer, _encoding, callback) => callback(null, chunk),
+    flush: (callback) => callback(hash.digest('hex') === file.sha256 ? null : changed(file)),
+  });
+  // The text fails with the error of each stream.
+  pipeline(objects.stream(file.key, { signal }), hasher, createGunzip(), text).catch((error) =>
+    text.destroy(error as Error),
+  );
   return text;
 }
 
-/** Read the lines of a compressed file of the backup. */
-export async function* readLines(
-  objects: Objects,
-  file: Pick<LineFile, 'key'>,
-  signal: AbortSignal,
-): AsyncGenerator<string> {
+function changed({ key }: HashedFile): AppError {
+  return conflict(
+    `${key} was changed while the command ran (its SHA-256 differs); find out who can write there, and run the command again`,
+    'file_changed',
+  );
+}
+
+/** Read the lines of a compressed file of the backup. @throws AppError as `openLineFile` */
+export async function* readLines(objects: Objects, file: HashedFile, signal: AbortSignal): AsyncGenerator<string> {
   let rest = '';
   const text = openLineFile(objects, file, signal).setEncoding('utf8');
   for await (const chunk of text as AsyncIterable<string>) {
@@ -148,6 +171,11 @@ export class SortedCursor<T extends { readonly key: string }> {
       this.#current = done === true ? null : value;
     }
     return this.#current?.key === key ? this.#current : null;
+  }
+
+  /** Read the remaining items, for the check at the end of their file. */
+  async finish(): Promise<void> {
+    while (!this.#isAtEnd) this.#isAtEnd = (await this.#items.next()).done === true;
   }
 
   async close(): Promise<void> {

@@ -6,7 +6,7 @@ import type { Logger } from '../platform/logger.ts';
 import type { Metrics } from '../platform/metrics.ts';
 import type { Sql } from '../platform/postgres.ts';
 import { openCareMetrics } from './care-metrics.ts';
-import { SortedCursor } from './files.ts';
+import { checkFile, SortedCursor } from './files.ts';
 import { listBackups, readManifest } from './layout.ts';
 import { type BackupContext, makeBackup, withBackupLock } from './make-backup.ts';
 import { pruneBackups } from './prune-backups.ts';
@@ -98,7 +98,8 @@ async function verifyNew(sql: Sql, target: BackupTarget, id: string, signal: Abo
   const before = await findVerifiedBefore(sql, target.name, id);
   const { complete } = await listBackups(target.objects, signal);
   const list = before !== null && complete.includes(before) ? (await readManifest(target, before)).objects : null;
-  const cursor = list && new SortedCursor(readObjectEntries(target.objects, list, signal));
+  const isUsable = list !== null && (await checkFile(target.objects, list, signal)) === null;
+  const cursor = isUsable ? new SortedCursor(readObjectEntries(target.objects, list, signal)) : null;
   try {
     const isTrusted = async ({ key, sha256 }: ObjectEntry) => (await cursor?.find(key))?.sha256 === sha256;
     await verifyBackup(target, id, { signal, isTrusted, removesDamaged: true });

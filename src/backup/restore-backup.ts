@@ -185,6 +185,7 @@ export async function removeOtherObjects(
     for await (const { key } of objects.list('', { signal })) {
       if (isBackedUp(key) && (await kept.find(key)) === null) await objects.delete(key, { signal });
     }
+    await kept.finish();
   } finally {
     await kept.close();
   }

@@ -1,8 +1,8 @@
 import type { Objects } from '../platform/objects/objects.ts';
 import { PROBES_PREFIX } from '../platform/objects/probe-objects.ts';
-import { readLines, SortedCursor } from './files.ts';
+import { type HashedFile, readLines, SortedCursor } from './files.ts';
 import { contentKey } from './layout.ts';
-import { type LineFile, ObjectEntry } from './schema.ts';
+import { ObjectEntry } from './schema.ts';
 
 /** Maximum number of files to read, write or check concurrently. */
 export const FILES_AT_ONCE = 16;
@@ -12,10 +12,10 @@ export function isBackedUp(key: string): boolean {
   return key.includes('/') && !key.startsWith(PROBES_PREFIX);
 }
 
-/** Read the list of files of a backup, in the byte order of their keys. */
+/** Read the list of files of a backup, in the byte order of their keys. @throws AppError as `openLineFile` */
 export async function* readObjectEntries(
   objects: Objects,
-  file: Pick<LineFile, 'key'>,
+  file: HashedFile,
   signal: AbortSignal,
 ): AsyncGenerator<ObjectEntry> {
   for await (const line of readLines(objects, file, signal)) yield ObjectEntry.parse(JSON.parse(line));

@@ -1,6 +1,6 @@
 import { recordAudit } from '../access/audit.ts';
 import { pepperContextOf, sealPepper } from '../access/key-pepper.ts';
-import { openLineFile, readLines } from '../backup/files.ts';
+import { type HashedFile, openLineFile, readLines } from '../backup/files.ts';
 import { restoreObject } from '../backup/restore-backup.ts';
 import { selectBucketsToIndex } from '../backup/restore-store.ts';
 import { prepareCopy } from '../backup/snapshot-store.ts';
@@ -52,32 +52,37 @@ export interface ImportReport {
  * Verify every byte of an export, and that this installation can import it. Write nothing.
  * @throws AppError the errors of `readManifest` and `checkTarget`, `export_damaged` (409); the reason of the signal
  */
-export async function checkImport({ target }: ImportContext, options: ImportOptions): Promise<ImportReport> {
-  const { place, key, name, signal } = options;
-  const manifest = await readManifest(place, key);
+export async function checkImport(context: ImportContext, options: ImportOptions): Promise<ImportReport> {
+  const manifest = await readManifest(options.place, options.key);
+  await check(context, options, manifest);
+  return reportOf(options.place, manifest, options.name, []);
+}
+
+async function check({ target }: ImportContext, options: ImportOptions, manifest: Manifest): Promise<void> {
+  const { place, name, signal } = options;
   await checkTarget(target, manifest, name ?? manifest.organization.name);
   const faults = await checkLineFiles(place, [...manifest.tables, manifest.sealed, manifest.objects], signal);
   // The files can't be checked without their list.
   if (faults.length > 0) throw damaged(place, faults);
   faults.push(...(await checkContents(place, manifest.objects, options)));
   if (faults.length > 0) throw damaged(place, faults);
-  return reportOf(place, manifest, name, []);
 }
 
 /**
  * Import an organization: verify everything, write its rows in one transaction, then its files, and build its index
  * from the stored vectors, without a model. It isn't served before its activation. A repeated call continues.
- * @throws AppError the errors of `checkImport`, `move_running`, `import_incomplete` (409), those of `Objects` and
- *   `rebuildIndex`; the reason of the signal
+ * @throws AppError the errors of `checkImport`, `file_changed`, `move_running`, `import_incomplete` (409), those of
+ *   `Objects` and `rebuildIndex`; the reason of the signal
  */
 export async function importOrganization(context: ImportContext, options: ImportOptions): Promise<ImportReport> {
   const { place, key, signal } = options;
-  const { organization, move_id: moveId } = await readManifest(place, key);
+  // The place may change. Everything that is used is compared with this one signed manifest.
+  const manifest = await readManifest(place, key);
+  const { organization, move_id: moveId } = manifest;
   return withMoveLock(context, organization.id, signal, async (guarded) => {
     const own = { ...options, signal: guarded };
     const before = await store.findImport(context.sql, { moveId });
-    if (before?.isVerified !== true) await checkImport(context, own);
-    const manifest = await readManifest(place, key);
+    if (before?.isVerified !== true) await check(context, own, manifest);
     await new ImportRun(context, own, manifest).run();
     const done = await store.findImport(context.sql, { moveId });
     // An earlier call may have chosen another name.
@@ -181,6 +186,7 @@ class ImportRun {
     const { place, signal, onProgress } = this.#options;
     const { objects: list, move_id: moveId } = this.#manifest;
     let done = 0;
+    // If the list turns out to be changed at its end, the step isn't done, and the next call writes the files anew.
     for await (const group of inGroups(readObjectEntries(place.objects, list, signal))) {
       signal.throwIfAborted();
       await Promise.all(
@@ -250,7 +256,7 @@ class ImportRun {
   }
 }
 
-/** Load the exported row files into temporary tables. */
+/** Load the exported row files into temporary tables. @throws AppError as `openLineFile` */
 export async function stageTables(
   tx: Sql,
   tables: readonly TableFile[],
@@ -268,7 +274,7 @@ export async function stageTables(
 export async function stageSealed(
   tx: Sql,
   tables: readonly MovedTable[],
-  file: { readonly key: string },
+  file: HashedFile,
   { place, key, keyRing, signal }: Pick<MoveOptions, 'place' | 'key' | 'signal'> & Pick<MoveContext, 'keyRing'>,
 ): Promise<void> {
   for await (const line of readLines(place.objects, file, signal)) {

@@ -1,7 +1,7 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import { z } from 'zod';
+import { readerOfActor } from '../access/actor-caller.ts';
 import type { Caller } from '../access/caller.ts';
-import { findActorReader } from '../access/credential-store.ts';
 import { AppError, forbidden } from '../platform/errors.ts';
 import type { Sql } from '../platform/postgres.ts';
 import type { KeyRing } from '../platform/secret-key.ts';
@@ -11,12 +11,11 @@ import { readsEveryScope } from './visibility.ts';
 const LINK_SECONDS = 3600;
 const LINK_CHARS_MAX = 1024;
 
-/** Rights of a link: those of the caller at the time of the search. */
+/** Rights of a link: those of the caller at the time of the search. Its current rights limit them further. */
 const LinkClaims = z.tuple([
   z.string().describe('document id'),
   z.string().describe('organization id'),
   z.int().min(1).max(10).describe('auth level'),
-  z.string().nullable().describe('department'),
   z.boolean().describe('documents of every department are open'),
   z.int().describe('end of validity, in seconds since 1970'),
   z.string().describe('actor of the caller'),
@@ -27,8 +26,8 @@ type LinkKeys = Pick<KeyRing, 'linkSigning'>;
 
 /**
  * Return the URL of the page that shows a chunk of a document to people for one hour, without sign-in. It carries the
- * caller's rights for this one document, signed with HMAC-SHA-256. The document's own policy still applies when the
- * page opens.
+ * caller's rights for this one document, signed with HMAC-SHA-256. The caller's current rights and the document's own
+ * policy still apply when the page opens.
  *
  * @param origin base URL of this service, without a trailing slash
  */
@@ -46,7 +45,7 @@ export function documentUrl(
   // Round to whole minutes, so that all searches within a minute return the same URL per document.
   const expires = Math.floor(nowMs / 60_000) * 60 + LINK_SECONDS;
   const claims = [
-    ...[documentId, caller.orgId, caller.authLevel, caller.department, readsEveryScope(caller), expires, caller.actor],
+    ...[documentId, caller.orgId, caller.authLevel, readsEveryScope(caller), expires, caller.actor],
     ...(caller.outside === undefined ? [] : [caller.outside]),
   ] as z.input<typeof LinkClaims>;
   const signed = Buffer.from(JSON.stringify(claims)).toString('base64url');
@@ -60,8 +59,8 @@ export function linkToChunk(token: string, chunkIndex: number): string {
 }
 
 /**
- * Return the caller of a link, who may only read documents. The link becomes invalid with its key or user, and always
- * has their current groups.
+ * Return the caller of a link, who may only read documents: at most what the maker of the link could read then, and
+ * what it may read now. The link becomes invalid with its key, user, grant or channel.
  *
  * @throws AppError `link_invalid` (403), `link_expired` (410)
  */
@@ -75,27 +74,31 @@ export async function readDocumentLink(
   const presented = Buffer.from(signature, 'base64url');
   const expected = signatureOf(keyRing, signed);
   if (presented.length !== expected.length || !timingSafeEqual(presented, expected)) throw invalidLink();
-  // An earlier release created links without an actor.
+  // An earlier release created links with other claims.
   const claims = LinkClaims.safeParse(JSON.parse(Buffer.from(signed, 'base64url').toString('utf8')));
   if (!claims.success) throw invalidLink();
-  const [linked, orgId, authLevel, department, everyScope, expires, actor, outside] = claims.data;
+  const [linked, orgId, authLevel, everyScope, expires, actor, outside] = claims.data;
   if (linked !== documentId) throw invalidLink();
   if (nowMs >= expires * 1000) {
     const message = 'this link has expired; links to documents work for one hour, so search again for a new one';
     throw new AppError({ code: 'link_expired', status: 410, message });
   }
-  const reader = await findActorReader(sql, orgId, actor);
-  if (reader === null) throw invalidLink();
+  const maker = await readerOfActor(sql, orgId, actor);
+  if (maker === null) throw invalidLink();
+  const { userId, department, groups = [], scopes, limits } = maker;
   return {
     kind: 'user',
     actor: `link:${documentId}`,
     orgId,
     plan: 'free',
-    ...reader,
-    role: everyScope ? 'org_admin' : null,
+    userId,
+    groups,
+    role: everyScope && readsEveryScope(maker) ? 'org_admin' : null,
     department,
-    scopes: new Set(),
-    authLevel,
+    // Apart from the scope of administrators, which the role stands for.
+    scopes: new Set([...scopes].filter((scope) => scope !== 'platform_admin')),
+    authLevel: Math.min(authLevel, maker.authLevel),
+    ...(limits ? { limits } : {}),
     ...(outside ? { outside } : {}),
   };
 }

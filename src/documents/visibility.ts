@@ -11,7 +11,7 @@ const INSIDE_CLASSIFICATIONS = ['restricted', 'confidential'];
 
 /**
  * Scopes that alone or together don't allow a key to read documents: it embeds, sends, or administers callers. Every
- * key has at least one scope. The reader of a link has none, and reads whatever its creator may.
+ * key has at least one scope.
  */
 const SCOPES_WITHOUT_READING: ReadonlySet<Scope> = new Set([
   'embed',
@@ -79,7 +79,7 @@ function readsDocuments({ scopes }: Reader): boolean {
 }
 
 /** Return true if the caller may read documents of every department and access list, as only administrators may. */
-export function readsEveryScope(reader: Reader): boolean {
+export function readsEveryScope(reader: Pick<Reader, 'role' | 'scopes'>): boolean {
   return isOrgAdminRole(reader.role) || reader.scopes.has('platform_admin');
 }
 

@@ -116,15 +116,29 @@ export interface SendableEndpoint extends SealedSecrets {
   readonly failingMs: number | null;
 }
 
-/** List endpoints of all organizations with due events, except those of suspended organizations. */
-export async function selectDueEndpoints(sql: Sql, rowsMax: number): Promise<string[]> {
-  const rows = await sql<{ id: string }[]>`
-    SELECT e.id FROM webhook_endpoints e JOIN organizations o ON o.id = e.org_id AND o.suspended_at IS NULL
-    WHERE e.disabled_at IS NULL AND (e.paused_until IS NULL OR e.paused_until <= clock_timestamp())
-      AND EXISTS (SELECT 1 FROM webhook_deliveries d
-                  WHERE d.endpoint_id = e.id AND d.status = 'pending' AND d.next_at <= clock_timestamp())
-    ORDER BY random() LIMIT ${rowsMax}`;
-  return rows.map(({ id }) => id);
+/** Endpoint with due events. */
+export type DueEndpoint = Pick<SendableEndpoint, 'id' | 'orgId'>;
+
+/**
+ * List endpoints of all organizations with due events, except those of suspended organizations. Organizations take
+ * turns: the first endpoint of each comes before the second of any.
+ * @param options.except ids of endpoints to leave out
+ * @param options.perOrganization maximum number of endpoints of one organization
+ */
+export async function selectDueEndpoints(
+  sql: Sql,
+  options: { readonly except: readonly string[]; readonly perOrganization: number; readonly rowsMax: number },
+): Promise<DueEndpoint[]> {
+  const { except, perOrganization, rowsMax } = options;
+  return sql<DueEndpoint[]>`
+    SELECT id, org_id AS "orgId" FROM (
+      SELECT e.id, e.org_id, row_number() OVER (PARTITION BY e.org_id ORDER BY random()) AS turn
+      FROM webhook_endpoints e JOIN organizations o ON o.id = e.org_id AND o.suspended_at IS NULL
+      WHERE e.disabled_at IS NULL AND (e.paused_until IS NULL OR e.paused_until <= clock_timestamp())
+        AND e.id <> ALL(${sql.array([...except])}::text[])
+        AND EXISTS (SELECT 1 FROM webhook_deliveries d
+                    WHERE d.endpoint_id = e.id AND d.status = 'pending' AND d.next_at <= clock_timestamp())) AS due
+    WHERE turn <= ${perOrganization} ORDER BY turn, random() LIMIT ${rowsMax}`;
 }
 
 /** Read an endpoint of any organization. Return null if it may not receive events now. */

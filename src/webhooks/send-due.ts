@@ -14,6 +14,7 @@ import {
   releaseDelivery,
 } from './delivery-store.ts';
 import {
+  type DueEndpoint,
   disableEndpoint,
   recordFailing,
   recordWorking,
@@ -46,6 +47,8 @@ const LEASE_MS = 60_000;
 const SEND_BEFORE_MS = LEASE_MS - 2 * REQUEST_MS;
 
 const ENDPOINTS_AT_ONCE_MAX = 32;
+/** Share of one organization, so that its slow receivers don't delay events of others. */
+const ENDPOINTS_OF_ORGANIZATION_MAX = 8;
 const EVENTS_AT_ONCE_MAX = 8;
 const GIVEN_UP_ROWS_MAX = 10_000;
 const LOOK_EVERY_MS = 500;
@@ -59,25 +62,35 @@ export function pauseMs(failingMs: number): number {
 
 /**
  * Send due events of all organizations until none is left. Any number of processes may run this at once. Each endpoint
- * has its own worker, so a slow receiver doesn't delay others.
+ * has its own worker, so a slow receiver doesn't delay others. An organization has at most a quarter of the workers.
  */
 export async function sendDue(context: SendingContext, signal: AbortSignal): Promise<void> {
-  const working = new Map<string, Promise<void>>();
+  /** Workers, and the organization of each, by endpoint. */
+  const working = new Map<string, { readonly orgId: string; readonly work: Promise<void> }>();
   const endsAt = performance.now() + RUN_MS_MAX;
   const isOver = () => signal.aborted || performance.now() > endsAt;
   do {
-    const due = isOver() ? [] : await selectDueEndpoints(context.sql, ENDPOINTS_AT_ONCE_MAX);
-    for (const id of due) {
-      if (working.has(id) || working.size >= ENDPOINTS_AT_ONCE_MAX) continue;
+    for (const { id, orgId } of isOver() ? [] : await selectDue(context.sql, [...working.keys()])) {
+      const ofOrganization = [...working.values()].filter((each) => each.orgId === orgId).length;
+      if (working.size >= ENDPOINTS_AT_ONCE_MAX || ofOrganization >= ENDPOINTS_OF_ORGANIZATION_MAX) continue;
       const work = workOn(context, id, isOver, signal)
         .catch((error) => {
           if (!signal.aborted) context.logger.error({ err: error, webhook: id }, 'events could not be sent');
         })
         .finally(() => working.delete(id));
-      working.set(id, work);
+      working.set(id, { orgId, work });
     }
-    if (working.size > 0) await Promise.race([...working.values(), delay(LOOK_EVERY_MS)]);
+    const works = [...working.values()].map(({ work }) => work);
+    if (works.length > 0) await Promise.race([...works, delay(LOOK_EVERY_MS)]);
   } while (working.size > 0);
+}
+
+function selectDue(sql: Sql, except: readonly string[]): Promise<DueEndpoint[]> {
+  return selectDueEndpoints(sql, {
+    except,
+    perOrganization: ENDPOINTS_OF_ORGANIZATION_MAX,
+    rowsMax: ENDPOINTS_AT_ONCE_MAX,
+  });
 }
 
 /** Send the due events of an endpoint: several at once, or one at a time after a failure. */

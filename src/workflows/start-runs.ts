@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import { setTimeout as delay } from 'node:timers/promises';
 import { callerOfActor } from '../access/actor-caller.ts';
 import { type Caller, hasScope } from '../access/caller.ts';
 import { findDocumentOfAnyBucket } from '../documents/documents.ts';
@@ -9,7 +10,7 @@ import { readValid, runWorkflow } from './run-workflow.ts';
 import { findWorkflow } from './store.ts';
 import { EVENT_INPUT } from './trigger-schema.ts';
 import {
-  claimStarts,
+  claimStart,
   finishStart,
   type HeldStart,
   insertStart,
@@ -26,6 +27,9 @@ export interface StartContext extends RunContext {
 const SCHEDULES_AT_ONCE_MAX = 100;
 /** Maximum concurrent runs started by one process. */
 const RUNS_AT_ONCE_MAX = 4;
+/** Share of one organization, so that its long runs don't delay those of others. */
+const RUNS_OF_ORGANIZATION_MAX = 2;
+const LOOK_EVERY_MS = 500;
 /** Time after which another process takes over from a dead one. A run takes at most five minutes. */
 const LEASE_MS = 6 * 60_000;
 /** Pause after a temporary failure, and maximum number of tries. */
@@ -45,17 +49,29 @@ export async function queueScheduledStarts({ sql }: Pick<RunContext, 'sql'>): Pr
 
 /**
  * Run the workflows of waiting starts, a few at a time, until none is left. Any number of processes may do this
- * concurrently.
+ * concurrently. Organizations take turns, and one has at most half of the runs of a process.
  */
 export async function runStarts(context: StartContext, signal: AbortSignal): Promise<void> {
-  const work = async () => {
-    while (!signal.aborted) {
-      const [held] = await claimStarts(context.sql, 1, LEASE_MS);
-      if (held === undefined) return;
-      await start(context, held, signal);
+  const running = new Map<HeldStart, Promise<void>>();
+  for (;;) {
+    while (!signal.aborted && running.size < RUNS_AT_ONCE_MAX) {
+      const held = await claimStart(context.sql, findFull([...running.keys()]), LEASE_MS);
+      if (held === null) break;
+      const work = start(context, held, signal)
+        .catch((error) => context.logger.error({ err: error, trigger: held.triggerId }, 'a start was not recorded'))
+        .finally(() => running.delete(held));
+      running.set(held, work);
     }
-  };
-  await Promise.all(Array.from({ length: RUNS_AT_ONCE_MAX }, work));
+    if (running.size === 0) return;
+    // Starts of other organizations may come while these run.
+    await Promise.race([...running.values(), delay(LOOK_EVERY_MS)]);
+  }
+}
+
+/** Return the organizations that have their share of the runs in progress. */
+function findFull(running: readonly HeldStart[]): string[] {
+  const orgIds = running.map(({ orgId }) => orgId);
+  return orgIds.filter((orgId) => orgIds.filter((each) => each === orgId).length >= RUNS_OF_ORGANIZATION_MAX);
 }
 
 /** Run the workflow of a start. Retry after temporary errors. */

@@ -99,22 +99,32 @@ export interface HeldStart extends NewStart {
   readonly tries: number;
 }
 
-/** Claim due starts for `leaseMs`, across all organizations. Starts of suspended organizations wait. */
-export async function claimStarts(sql: Sql, rowsMax: number, leaseMs: number): Promise<HeldStart[]> {
-  return sql<HeldStart[]>`
+/**
+ * Claim a due start for `leaseMs`, across all organizations. Each organization with due starts is as likely as any
+ * other, however many it has. Starts of suspended organizations wait.
+ * @param except organizations to leave out
+ * @returns null if there is none, or if other processes have just claimed those of the chosen organization
+ */
+export async function claimStart(sql: Sql, except: readonly string[], leaseMs: number): Promise<HeldStart | null> {
+  const [held] = await sql<HeldStart[]>`
+    WITH chosen AS MATERIALIZED (
+      SELECT o.id FROM organizations o
+      WHERE o.suspended_at IS NULL AND o.move_state IS NULL AND o.id <> ALL(${sql.array([...except])}::text[])
+        AND o.id IN (SELECT org_id FROM workflow_starts WHERE next_at <= clock_timestamp())
+      ORDER BY random() LIMIT 1
+    )
     UPDATE workflow_starts s
     SET tries = s.tries + 1, next_at = clock_timestamp() + ${leaseMs}::float8 * interval '1 millisecond'
     FROM (
       SELECT due.trigger_id, due.key, t.workflow_id, t.kind, t.mode, t.actor
-      FROM workflow_starts due
-      JOIN workflow_triggers t ON t.id = due.trigger_id
-      JOIN organizations o ON o.id = t.org_id AND o.suspended_at IS NULL
-      WHERE due.next_at <= clock_timestamp() AND o.move_state IS NULL
-      ORDER BY due.next_at LIMIT ${rowsMax} FOR UPDATE OF due SKIP LOCKED
+      FROM workflow_starts due JOIN workflow_triggers t ON t.id = due.trigger_id
+      WHERE due.next_at <= clock_timestamp() AND due.org_id IN (SELECT id FROM chosen)
+      ORDER BY due.next_at LIMIT 1 FOR UPDATE OF due SKIP LOCKED
     ) AS claimed
     WHERE s.trigger_id = claimed.trigger_id AND s.key = claimed.key
     RETURNING s.trigger_id AS "triggerId", s.key, s.org_id AS "orgId", s.event, s.tries,
               claimed.workflow_id AS "workflowId", claimed.kind, claimed.mode, claimed.actor`;
+  return held ?? null;
 }
 
 /** Record that a start is done. @param error reason why no run was created; null for a run */

@@ -1,7 +1,8 @@
 import { inspect } from 'node:util';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { readerOfActor } from '../../src/access/actor-caller.ts';
 import { SCOPES } from '../../src/access/caller.ts';
-import { findActorReader, selectApiKeyFacts } from '../../src/access/credential-store.ts';
+import { selectApiKeyFacts } from '../../src/access/credential-store.ts';
 import { setKeyPrefix } from '../../src/access/key-prefix.ts';
 import { type CreatedApiKey, createKey, editKey, listKeys, revokeKey, rotateKey } from '../../src/access/keys.ts';
 import { ApiKey, type NewApiKey } from '../../src/access/schema.ts';
@@ -294,7 +295,7 @@ test('keys that a person created, directly or by a key, are refused while the pe
   const isAccepted = async ({ key, apiKey }: CreatedApiKey) => {
     const { org_id, id } = apiKey;
     const facts = await selectApiKeyFacts(db.sql, id);
-    expect((await findActorReader(db.sql, org_id, `key:${id}`)) === null).toBe(facts?.refused === true);
+    expect((await readerOfActor(db.sql, org_id, `key:${id}`)) === null).toBe(facts?.refused === true);
     const { resolve } = makeResolver(db.sql, keyRing);
     return resolve(`Bearer ${key.reveal()}`).then(
       () => true,

@@ -1,7 +1,10 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createToken } from '../../src/access/tokens.ts';
+import { createUser } from '../../src/access/users.ts';
 import { documentUrl } from '../../src/documents/document-link.ts';
 import { openTestApi, type TestApi } from '../support/api.ts';
 import { ingestAll } from '../support/ingest-all.ts';
+import { connect, TOOL_SERVER } from '../support/oauth.ts';
 
 let test: TestApi;
 let key: string;
@@ -15,7 +18,9 @@ const SECTIONS = Array.from(
 const TEXT = SECTIONS.join('\n\n');
 
 beforeAll(async () => {
-  test = await openTestApi({ settings: { search: { result_links: 'signed' } } });
+  test = await openTestApi({
+    settings: { search: { result_links: 'signed' }, tool_server: { urls: [TOOL_SERVER] } },
+  });
   key = await test.key({ scopes: ['search'], authLevel: 5 });
   const documents = [{ id: 'long', fileName: 'long <i>.md', text: TEXT }];
   const { idOf } = await ingestAll(test.appliance, test.operator, 'default', documents);
@@ -163,4 +168,57 @@ it('a link ends with the key that it was made for, and with its organization', a
   const [, id] = own.split('_');
   await sql`UPDATE api_keys SET revoked_at = now() WHERE id = ${id as string}`;
   expect(await status()).toBe(403);
+});
+
+/** Credential that searches, and the id of its key or user. */
+interface Maker {
+  readonly credential: string;
+  readonly id: string;
+}
+
+const makeKey = async (): Promise<Maker> => {
+  const credential = await test.key({ scopes: ['search'], authLevel: 5 });
+  return { credential, id: credential.split('_')[1] as string };
+};
+const makeClient = async (): Promise<Maker> => {
+  const { credential, id } = await makeKey();
+  return { credential: (await connect(test, credential)).access, id };
+};
+const makeUser = (role: 'admin' | 'member') => async (): Promise<Maker> => {
+  const { sql, keyRing } = test.appliance;
+  const email = `${crypto.randomUUID()}@example.com`;
+  const user = await createUser(sql, test.operator, { email, role, authLevel: 5, department: 'sales' });
+  const { token } = await createToken(sql, keyRing, test.operator, { user, ttlMs: 60_000 });
+  return { credential: token.reveal(), id: user.id };
+};
+const changeKey = (columns: Record<string, unknown>) => (id: string) =>
+  test.appliance.sql`UPDATE api_keys SET ${test.appliance.sql(columns)} WHERE id = ${id}`;
+const changeUser = (columns: Record<string, unknown>) => (id: string) =>
+  test.appliance.sql`UPDATE users SET ${test.appliance.sql(columns)} WHERE id = ${id}`;
+const past = new Date(0);
+const endGrant = (id: string) =>
+  test.appliance.sql`UPDATE oauth_grants SET expires_at = now() WHERE actor = ${`key:${id}`}`;
+
+it.each([
+  ['a key whose level falls', makeKey, changeKey({ auth_level: 2 }), null, 404],
+  ['a key that may not use the bucket any more', makeKey, changeKey({ limits: { buckets: ['bkt_x'] } }), null, 404],
+  ['a key that may not read any more', makeKey, changeKey({ scopes: ['embed'] }), null, 404],
+  ['a key that expires', makeKey, changeKey({ expires_at: past }), null, 403],
+  ['a client of a key whose level falls', makeClient, changeKey({ auth_level: 2 }), null, 404],
+  ['a client of a key that is revoked', makeClient, changeKey({ revoked_at: past }), null, 403],
+  ['a client whose access ends', makeClient, endGrant, null, 403],
+  ['a person whose level falls', makeUser('member'), changeUser({ auth_level: 2 }), null, 404],
+  ['a person who leaves the department', makeUser('member'), changeUser({ department: 'law' }), 'sales', 404],
+  ['an administrator who becomes a member', makeUser('admin'), changeUser({ role: 'member' }), 'law', 404],
+  ['a person who is suspended', makeUser('member'), changeUser({ suspended_at: past }), null, 403],
+])('a link of %s has no more rights than its maker has now', async (_, make, change, scope, status) => {
+  const maker = await make();
+  const { sql } = test.appliance;
+  await sql`UPDATE documents SET privacy_level = 3, scope = ${scope} WHERE id = ${id}`;
+  const search = { key: maker.credential, json: { query: 'Passage 8', top_k: 1 } };
+  const { url } = (await test.call('POST', '/v2/buckets/default/search', search)).body.results[0].citation;
+  expect((await fetch(url)).status).toBe(200);
+  await change(maker.id);
+  expect((await fetch(url)).status).toBe(status);
+  await sql`UPDATE documents SET privacy_level = 1, scope = NULL WHERE id = ${id}`;
 });

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { selectAnswererNames } from '../../src/answers/assistant-store.ts';
 import type { Service } from '../../src/platform/lifecycle.ts';
 import { KOREAN, LARGE, openTestGateway, SMALL, type TestGateway } from '../support/gateway.ts';
 import { batchOf } from '../support/stored-file.ts';
@@ -231,5 +232,32 @@ describe('limits', () => {
     expect((await test.call('PATCH', `/v1/keys/${rotated.id}`, edit)).body.limits).toBeNull();
     const renamed = { key: admin, json: { name: 'renamed' } };
     expect((await test.call('PATCH', `/v1/keys/${rotated.id}`, renamed)).body).toMatchObject({ limits: null });
+  });
+});
+
+describe('assistants', () => {
+  it('exist for a key only if all their buckets do', async () => {
+    const full = await test.key({ scopes: ['search', 'buckets:manage', 'keys:manage'] });
+    for (const name of ['shown', 'hidden']) await test.call('POST', '/v1/buckets', { key: full, json: { name } });
+    for (const [name, buckets] of [
+      ['of-shown', ['shown']],
+      ['of-hidden', ['hidden']],
+      ['of-both', ['shown', 'hidden']],
+    ] as const) {
+      expect((await test.call('POST', '/v1/assistants', { key: full, json: { name, buckets } })).status).toBe(201);
+    }
+    const { key } = await create({ buckets: ['shown'] });
+    const namesFor = async (own: string) =>
+      (await test.call('GET', '/v1/assistants', { key: own })).body.data.map(({ name }: { name: string }) => name);
+    expect(await namesFor(full)).toEqual(['of-both', 'of-hidden', 'of-shown']);
+    expect(await namesFor(key)).toEqual(['of-shown']);
+    const statusOf = async (name: string) => (await test.call('GET', `/v1/assistants/${name}`, { key })).status;
+    expect([await statusOf('of-shown'), await statusOf('of-hidden'), await statusOf('of-both')]).toEqual([
+      200, 404, 404,
+    ]);
+    const { sql } = test.appliance;
+    const [row] = await sql`SELECT limits FROM api_keys WHERE id = ${key.split('_')[1] as string}`;
+    const user = { orgId: test.operator.orgId, limits: row?.['limits'] };
+    expect(await selectAnswererNames(sql, user)).toEqual(['assistant/of-shown', 'bucket/shown']);
   });
 });

@@ -58,6 +58,19 @@ describe('the groups of a token', () => {
     expect(await me(await tokenOf(undefined, nowS() - 5))).toEqual(['by-hand']);
   });
 
+  it('may not change while the organization moves, but a newer token with the same groups works', async () => {
+    const { sql } = test.appliance;
+    const before = nowS() - 4;
+    expect(await me(await tokenOf(['legal'], before))).toEqual(['by-hand', 'legal']);
+    await sql`UPDATE organizations SET move_state = 'moving' WHERE name = 'default'`;
+    expect(await me(await tokenOf(['legal'], before + 1))).toEqual(['by-hand', 'legal']);
+    for (const groups of [[], ['legal', '6f1c0e3a']]) {
+      expect(await me(await tokenOf(groups, before + 2))).toEqual([503, expect.stringContaining('is being moved')]);
+    }
+    await sql`UPDATE organizations SET move_state = NULL WHERE name = 'default'`;
+    expect(await me(await tokenOf(['6f1c0e3a'], before + 2))).toEqual(['board', 'by-hand']);
+  });
+
   it.each([
     ['a text', 'legal', 'is not a list of texts'],
     ['a number', 7, 'is not a list of texts'],

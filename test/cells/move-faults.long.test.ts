@@ -6,14 +6,15 @@ import { setPlan, unsuspendOrganization } from '../../src/access/organizations.t
 import { sha256Of } from '../../src/backup/files.ts';
 import { deleteOrganization } from '../../src/cells/delete-organization.ts';
 import { readExportKey } from '../../src/cells/export-key.ts';
+import { importOrganization } from '../../src/cells/import-organization.ts';
 import { writeManifest } from '../../src/cells/layout.ts';
 import type { MoveStep } from '../../src/cells/move-context.ts';
 import type { Manifest } from '../../src/cells/schema.ts';
-import { moveContextOf } from '../../src/cli/moves.ts';
+import { importContextOf, moveContextOf } from '../../src/cli/moves.ts';
 import { backUp, makeFolder, never, openPlace } from '../backup/support.ts';
 import { openTestApi, type TestApi } from '../support/api.ts';
 import { until } from '../support/until.ts';
-import { type Move, openMove } from './support.ts';
+import { beginPatch, type Move, openMove } from './support.ts';
 
 const DOCUMENTS = 6;
 let source: TestApi;
@@ -135,6 +136,40 @@ async function signAgain(move: Move, change: (manifest: Manifest) => void): Prom
   const exportKey = readExportKey(move.keyFile, { creates: false });
   await writeManifest(await openPlace({ kind: 'folder', directory: move.directory }), exportKey, manifest);
 }
+
+const withoutLastLine = (text: string) => text.slice(0, text.lastIndexOf('\n', text.length - 2) + 1);
+
+test.each([
+  ['tables/api_keys.copy.gz', 2, (text: string) => gzipSync(text.replaceAll('search', 'users:manage'))],
+  ['tables/buckets.copy.gz', 2, (text: string) => Buffer.concat([gzipSync(text), Buffer.alloc(99)])],
+  ['objects.gz', 3, (text: string) => gzipSync(withoutLastLine(text))],
+] as const)('a file that changes after its verification is refused: %s', async (name, verifications, swap) => {
+  const move = copyMove();
+  const file = path.join(move.directory, name);
+  const place = await openPlace({ kind: 'folder', directory: move.directory });
+  let reads = 0;
+  const stream: typeof place.objects.stream = (key, options) => {
+    if (key === name && ++reads > verifications) writeFileSync(file, swap(gunzipSync(readFileSync(file)).toString()));
+    return place.objects.stream(key, options);
+  };
+  const objects = new Proxy(place.objects, {
+    get: (own, property) => {
+      const value: unknown = property === 'stream' ? stream : Reflect.get(own, property, own);
+      return typeof value === 'function' ? value.bind(own) : value;
+    },
+  });
+  const exportKey = readExportKey(move.keyFile, { creates: false });
+  const options = { place: { ...place, objects }, key: exportKey, name: null, actor: 'operator:test', signal: never() };
+  const run = importOrganization(importContextOf(target.appliance), options);
+  await expect(run).rejects.toMatchObject({ code: 'file_changed', message: expect.stringContaining(name) });
+  expect(reads).toBe(verifications + 1);
+  const { sql } = target.appliance;
+  const isRows = name !== 'objects.gz';
+  expect(await sql`SELECT 1 FROM organizations WHERE id = ${orgId}`).toHaveLength(isRows ? 0 : 1);
+  expect(await sql`SELECT objects_at FROM organization_imports`).toEqual([{ objects_at: null }]);
+  if (isRows) await sql`DELETE FROM organization_imports`;
+  else await discard();
+});
 
 test('a backup of an installation is no export, and a folder with something else takes none', async () => {
   const folder = makeFolder();
@@ -292,5 +327,24 @@ test('an export that was stopped in any phase is not imported, and continues in 
   await expect(move.check(target)).rejects.toMatchObject({ code: 'export_unfinished' });
   expect(await move.exportFrom(source)).toMatchObject({ missing_objects: 0 });
   await move.check(target);
+  await move.cancel(source);
+});
+
+test('a right that a slow request removes during the move is removed at neither installation, and the answer says so', async () => {
+  const admin = await source.key({ org: 'acme', scopes: ['groups:manage'] });
+  const member = `key:${key.split('_')[1]}`;
+  const made = await source.call('POST', '/v1/groups', { key: admin, json: { name: 'readers', members: [member] } });
+  expect(made.status).toBe(201);
+  const slow = await beginPatch(source, admin, '/v1/groups/readers');
+  const move = openMove('acme');
+  onTestFinished(move.remove);
+  await move.exportFrom(source);
+  expect(await slow.end({ remove: [member] })).toBe(503);
+  const { sql } = source.appliance;
+  await expect(sql`DELETE FROM group_members WHERE org_id = ${orgId}`).rejects.toMatchObject({ code: 'SVMOV' });
+  const members = (api: TestApi) => api.appliance.sql`SELECT member FROM group_members WHERE org_id = ${orgId}`;
+  await move.importInto(target);
+  expect([await members(source), await members(target)]).toEqual([[{ member }], [{ member }]]);
+  await discard();
   await move.cancel(source);
 });

@@ -1,4 +1,6 @@
+import { once } from 'node:events';
 import { mkdirSync } from 'node:fs';
+import { type IncomingMessage, request } from 'node:http';
 import path from 'node:path';
 import { openTarget, type TargetConfig } from '../../src/backup/target.ts';
 import { activateOrganization } from '../../src/cells/activate-organization.ts';
@@ -12,6 +14,7 @@ import type { BackupLocation } from '../../src/platform/backup-settings.ts';
 import { loadConfig } from '../../src/platform/config.ts';
 import { openLogger } from '../../src/platform/logger.ts';
 import { makeFolder, never } from '../backup/support.ts';
+import type { TestApi } from '../support/api.ts';
 import type { TestAppliance } from '../support/appliance.ts';
 
 const logger = openLogger('error');
@@ -75,5 +78,23 @@ export function openMove(
     cancel: ({ appliance }, { force = false } = {}) =>
       takeBack(moveContextOf(appliance), organization, { actor: 'operator:test', signal: never(), force }),
     remove: folder.remove,
+  };
+}
+
+/** Begin a PATCH request: the service has admitted it, and waits for the rest of its body. */
+export async function beginPatch({ api }: Pick<TestApi, 'api'>, key: string, path: string) {
+  const headers = { Authorization: `Bearer ${key}`, 'Content-Type': 'application/json', Expect: '100-continue' };
+  const sent = request(`${api.url}${path}`, { method: 'PATCH', headers });
+  const answered = once(sent, 'response') as Promise<[IncomingMessage]>;
+  sent.flushHeaders();
+  await once(sent, 'continue');
+  return {
+    /** Send the body. Return the status of the response. */
+    end: async (json: unknown): Promise<number> => {
+      sent.end(JSON.stringify(json));
+      const [response] = await answered;
+      response.resume();
+      return response.statusCode as number;
+    },
   };
 }

@@ -1,5 +1,8 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, test } from 'vitest';
 import { openTestApi, type TestApi } from '../support/api.ts';
+import { until } from '../support/until.ts';
 import { WebhookReceiver } from '../support/webhook-receiver.ts';
 import { insertJob, passTime, sendWebhooks, setJobStatus } from './support.ts';
 
@@ -239,4 +242,29 @@ test('events of a suspended organization wait', async () => {
   await sql()`UPDATE organizations SET suspended_at = NULL WHERE id = ${orgId}`;
   await sendWebhooks(api);
   expect(receiver.accepted).toHaveLength(1);
+});
+
+test('slow receivers of one organization leave places for the events of another', async () => {
+  const hostile = await api.key({ org: 'slow', scopes: ['webhooks:manage'] });
+  const [row] = await sql()`SELECT id FROM organizations WHERE name = 'slow'`;
+  const slow = createServer(() => held++);
+  let held = 0;
+  await new Promise<void>((resolve) => slow.listen(0, '127.0.0.1', resolve));
+  const url = `http://127.0.0.1:${(slow.address() as AddressInfo).port}/`;
+  for (let nth = 0; nth < 40; nth++) {
+    const json = { name: `slow-${nth}`, url, events: ['job.queued'] };
+    expect((await api.call('POST', WEBHOOKS, { key: hostile, json })).status).toBe(201);
+  }
+  await insertJob(sql(), row?.['id'] as string, 'job_slow');
+  const sending = sendWebhooks(api);
+  await until(async () => held === 8, { what: 'the share of one organization' });
+  await newJobs(1);
+  await until(async () => receiver.accepted.length === 1, { what: 'the event of the other organization' });
+  expect(held).toBe(8);
+  await sql()`DELETE FROM webhook_endpoints WHERE org_id = ${row?.['id'] as string}`;
+  await new Promise((resolve) => {
+    slow.close(resolve);
+    slow.closeAllConnections();
+  });
+  await sending;
 });

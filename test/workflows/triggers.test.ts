@@ -193,6 +193,40 @@ test('a start whose process died is taken over, and a run that began is not repe
   expect(row).toEqual({ next_at: null, tries: 2 });
 });
 
+test('long runs of one organization leave places for those of another', async () => {
+  const { sql } = api.appliance;
+  const slowKey = await api.key({ scopes: SCOPES, org: 'slow' });
+  const made = async (as: string) => {
+    const definition = { blocks: [{ id: 'say', type: 'template', with: { text: 'x' } }], output: 'x' };
+    const { id } = (await call('POST', '/v1/workflows', { name: 'shared', definition }, as)).body;
+    await call('POST', `/v1/workflows/${id}/publish`, {}, as);
+    const json = { schedule: '0 0 1 1 *' };
+    return (await call('POST', `/v1/workflows/${id}/triggers`, json, as)).body.id as string;
+  };
+  const [slow, quick] = [await made(slowKey), await made(key)];
+  const queue = (trigger: string, count: number) => sql`
+    INSERT INTO workflow_starts (trigger_id, key, org_id, event)
+    SELECT id, nth::text, org_id, '{}' FROM workflow_triggers, generate_series(1, ${count}) AS nth WHERE id = ${trigger}`;
+  const over = async (trigger: string) =>
+    (await sql`SELECT 1 FROM workflow_starts WHERE trigger_id = ${trigger} AND next_at IS NULL`).length;
+  const claimed = async () =>
+    (await sql`SELECT 1 FROM workflow_starts WHERE trigger_id = ${slow} AND tries > 0`).length;
+  await queue(slow, 6);
+  const chore = api.appliance.workflows.chores(60_000).find(({ name }) => name === 'starting of workflows');
+  let running: Promise<void> | undefined;
+  await sql.begin(async (tx) => {
+    // Runs of this organization wait for its row.
+    await tx`SELECT 1 FROM organizations WHERE name = 'slow' FOR UPDATE`;
+    running = Promise.resolve(chore?.run(new AbortController().signal));
+    await until(async () => (await claimed()) === 2, { what: 'the share of one organization' });
+    await queue(quick, 1);
+    await until(async () => (await over(quick)) === 1, { what: 'the run of the other organization' });
+    expect([await claimed(), await over(slow)]).toEqual([2, 0]);
+  });
+  await running;
+  expect(await over(slow)).toBe(6);
+});
+
 test.each([
   [{}, 'exactly one of schedule, bucket and webhook'],
   [{ schedule: '* * * * *', webhook: true }, 'exactly one of schedule, bucket and webhook'],

@@ -189,8 +189,12 @@ export async function storeClaimedMemberships(
   await tx`
     DELETE FROM group_members
     WHERE org_id = ${orgId} AND member = ${member} AND from_claim AND group_name NOT IN (${named})`;
+  // A row that exists is not inserted again, since the database refuses that while the organization moves.
   await tx`
     INSERT INTO group_members (org_id, group_name, member, from_claim)
-    SELECT ${orgId}, named.name, ${member}, true FROM (${named}) AS named ON CONFLICT DO NOTHING`;
+    SELECT ${orgId}, named.name, ${member}, true FROM (${named}) AS named
+    WHERE NOT EXISTS (SELECT 1 FROM group_members m
+                      WHERE m.org_id = ${orgId} AND m.group_name = named.name AND m.member = ${member})
+    ON CONFLICT DO NOTHING`;
   return true;
 }

@@ -173,6 +173,13 @@ export async function selectGrants(
   return rows.map(toGrant);
 }
 
+/** Select a grant that has not ended. */
+export async function selectGrant(sql: Sql, orgId: string, id: string): Promise<Grant | null> {
+  const [row] = await sql<GrantRow[]>`
+    SELECT * FROM oauth_grants WHERE org_id = ${orgId} AND id = ${id} AND expires_at > now()`;
+  return row ? toGrant(row) : null;
+}
+
 /** Delete a grant with its tokens. Return false if there is none. @param actor person who gave it; null for anybody */
 export async function deleteGrant(sql: Sql, orgId: string, id: string, actor: string | null = null): Promise<boolean> {
   const deleted = await sql`
