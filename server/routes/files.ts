@@ -29,6 +29,7 @@ export function fileRoutes(context: FileContext, purge: () => void): Route[] {
       axis: () => 'upload',
       body: FileUpload,
       responses: { 200: { description: 'The file', schema: FileView } },
+      refusals: [402],
       async handle({ body, caller, file }) {
         if (file === null) throw invalidRequest('file: send the file as multipart/form-data', 'file');
         return { body: await createFile(context, caller, file, body) };

@@ -1,4 +1,5 @@
 import { findActorAccount } from '../access/actor-account.ts';
+import { requireStorage } from '../documents/storage-limit.ts';
 import { failureCategoryOf } from '../embedding/failure-category.ts';
 import { dropUnneeded } from '../files/files.ts';
 import type { JobHandler } from '../jobs/handler.ts';
@@ -22,6 +23,7 @@ import { chooseModels } from './choose-models.ts';
 import type { BatchContext } from './context.ts';
 import { type Attempt, embedChunks } from './embed-chunks.ts';
 import { chunksPrefix } from './object-keys.ts';
+import { outputBytesMax } from './output-size.ts';
 import { InvalidInput, type Plan, planInput } from './plan.ts';
 import { type GroupChoice, insertChoices, selectChoices, selectUsed } from './progress-store.ts';
 import { collectStored } from './stored-progress.ts';
@@ -59,7 +61,7 @@ async function run(context: BatchContext, lease: Lease): Promise<void> {
   await finish(context, lease, answered);
 }
 
-/** Check the input. Choose models and reserve quota for its requests, once for all attempts. */
+/** Check the input. Choose models, and reserve quota and storage for its requests, once for all attempts. */
 async function prepare(
   context: BatchContext,
   lease: Lease,
@@ -77,9 +79,14 @@ async function prepare(
       (sum, { group, texts }) => sum + (choices[group]?.fault === null ? texts.length : 0),
       0,
     );
-    const counts = { total: plan.lines.length, failed: plan.lines.filter((line) => 'fault' in line).length };
+    const facts = {
+      total: plan.lines.length,
+      failed: plan.lines.filter((line) => 'fault' in line).length,
+      outputBytesMax: outputBytesMax(plan, choices),
+    };
     await sql.begin(async (tx) => {
-      if (!(await beginRequests(tx, lease.held, batch.id, counts))) throw new LeaseLost(lease.job.id);
+      await requireStorage(tx, account, facts.outputBytesMax, plans[account.plan]?.storageBytes ?? null);
+      if (!(await beginRequests(tx, lease.held, batch.id, facts))) throw new LeaseLost(lease.job.id);
       await insertChoices(tx, batch.id, choices);
       if (amount > 0) await bookReservation(tx, plans, { id: lease.job.id, account, axis: 'embed_batch', amount });
     });

@@ -1,6 +1,7 @@
 import { recordAudit } from '../access/audit.ts';
 import type { Caller } from '../access/caller.ts';
 import { BULK_PRIORITY_BY_PLAN } from '../access/plans.ts';
+import { checkRowLimit } from '../access/row-limits-store.ts';
 import { BATCH_INPUT_BYTES_MAX } from '../files/file-schema.ts';
 import { dropUnneeded } from '../files/files.ts';
 import { lockFiles } from '../files/files-store.ts';
@@ -33,7 +34,8 @@ import type { BatchContext } from './context.ts';
 
 /**
  * Queue a batch. Its worker checks the input, reserves the usage and embeds the texts.
- * @throws AppError `file_not_found` (404), `invalid_request` (400), `axis_not_in_plan` (403)
+ * @throws AppError `file_not_found` (404), `invalid_request` (400), `axis_not_in_plan` (403),
+ *   `too_many_batches` (409)
  */
 export async function createBatch(context: BatchContext, caller: Caller, request: BatchRequest): Promise<BatchView> {
   const { sql, plans, notifier, logger } = context;
@@ -61,7 +63,7 @@ export async function createBatch(context: BatchContext, caller: Caller, request
       processingType: BATCH_JOB,
       metadataSnapshot: { file_name: file.fileName, source_path: null, captured_at: new Date().toISOString() },
     });
-    return insertBatch(tx, {
+    const row = await insertBatch(tx, {
       id,
       orgId,
       jobId,
@@ -71,9 +73,12 @@ export async function createBatch(context: BatchContext, caller: Caller, request
       windowMs: WINDOW_MS,
       inputFileId: file.id,
       inputKey: file.objectKey,
+      inputBytes: file.sizeBytes,
       outputSeconds: request.output_expires_after?.seconds ?? null,
       metadata: request.metadata ?? null,
     });
+    await checkRowLimit(tx, orgId, 'batches');
+    return row;
   });
   await notifier
     .notifyQueued('batch')

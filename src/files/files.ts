@@ -3,11 +3,13 @@ import { recordAudit } from '../access/audit.ts';
 import { type Caller, requireScope } from '../access/caller.ts';
 import { findDocumentsOfFile } from '../documents/deletion-store.ts';
 import { removeDocumentsOf } from '../documents/documents.ts';
+import { requireStorage } from '../documents/storage-limit.ts';
 import { AppError, invalidRequest, notFound } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { Objects } from '../platform/objects/objects.ts';
 import { mayHaveCommitted, type Sql } from '../platform/postgres.ts';
+import type { PlanSettings } from '../usage/quotas.ts';
 import {
   BATCH_INPUT_BYTES_MAX,
   type FileUpload,
@@ -23,6 +25,7 @@ export interface FileContext {
   readonly sql: Sql;
   readonly objects: Objects;
   readonly logger: Logger;
+  readonly plans: PlanSettings;
 }
 
 /** Local file to be stored. */
@@ -37,10 +40,11 @@ const NAME_CHARS_MAX = 255;
 /**
  * Store an upload: first the bytes, then the row. A crash in between leaves an object without a row, which the sweep
  * deletes.
- * @throws AppError `body_too_large` (413), `invalid_request` (400), `storage_full` (503)
+ * @throws AppError `body_too_large` (413), `invalid_request` (400), `storage_quota_exceeded` (402), `storage_full`
+ *   (503)
  */
 export async function createFile(
-  { sql, objects, logger }: FileContext,
+  { sql, objects, logger, plans }: FileContext,
   caller: Caller,
   local: LocalFile,
   upload: FileUpload,
@@ -59,7 +63,11 @@ export async function createFile(
   try {
     const sha256 = Buffer.from(stored.sha256, 'hex');
     const facts = { id, orgId: caller.orgId, purpose, fileName, sizeBytes: local.sizeBytes, objectKey, sha256 };
-    return viewOf(await insertFile(sql, { ...facts, lifetimeSeconds }));
+    const row = await sql.begin(async (tx) => {
+      await requireStorage(tx, caller, local.sizeBytes, plans[caller.plan]?.storageBytes ?? null);
+      return insertFile(tx, { ...facts, lifetimeSeconds });
+    });
+    return viewOf(row);
   } catch (error) {
     if (!mayHaveCommitted(error)) {
       await objects

@@ -1,4 +1,5 @@
 import type { Chore } from '../platform/chores.ts';
+import type { Config } from '../platform/config.ts';
 import type { FileContext } from './files.ts';
 import { sweepExpiredFiles, sweepOrphanedFiles } from './sweep-files.ts';
 
@@ -10,8 +11,13 @@ export interface Files extends FileContext {
   readonly chores: (everyMs: number) => readonly Chore[];
 }
 
-export function openFiles({ sql, objects, logger }: FileContext): Files {
-  const files = { sql, objects, logger };
+export function openFiles({
+  config,
+  sql,
+  objects,
+  logger,
+}: Omit<FileContext, 'plans'> & { readonly config: Pick<Config, 'plans'> }): Files {
+  const files: FileContext = { sql, objects, logger, plans: config.plans };
   return {
     ...files,
     chores: (everyMs) => [
