@@ -39,7 +39,7 @@ export function fileRoutes(context: FileContext, purge: () => void): Route[] {
       method: 'GET',
       path: '/v1/files',
       operationId: 'listFiles',
-      summary: 'Files of the organization',
+      summary: 'Files of the organization that the caller may see',
       access: 'embed',
       errors: 'embedding',
       reads: 'none',

@@ -44,7 +44,7 @@ export async function createBatch(context: BatchContext, caller: Caller, request
   const id = newId('batch');
   const jobId = newId('job');
   const batch = await sql.begin(async (tx) => {
-    const [file] = await lockFiles(tx, orgId, [request.input_file_id]);
+    const [file] = await lockFiles(tx, caller, [request.input_file_id]);
     if (file === undefined) throw fileNotFound(request.input_file_id);
     if (file.purpose !== 'batch') {
       throw invalidRequest(`input_file_id: the purpose of the file is "${file.purpose}", not "batch"`, 'input_file_id');

@@ -80,11 +80,11 @@ export async function createFile(
 
 /** @throws AppError `file_not_found` (404) */
 export async function getFile(sql: Sql, caller: Caller, id: string): Promise<FileView> {
-  return viewOf(await findFile(sql, caller.orgId, id));
+  return viewOf(await findFile(sql, caller, id));
 }
 
 export async function listFiles(sql: Sql, caller: Caller, query: ListFilesQuery) {
-  return pageOf((await selectFiles(sql, caller.orgId, query)).map(viewOf), query.limit);
+  return pageOf((await selectFiles(sql, caller, query)).map(viewOf), query.limit);
 }
 
 /** @throws AppError `file_not_found` (404) */
@@ -94,7 +94,7 @@ export async function openFile(
   id: string,
   signal: AbortSignal,
 ): Promise<{ readonly fileName: string; readonly sizeBytes: number; readonly bytes: Readable }> {
-  const { fileName, sizeBytes, objectKey } = await findFile(sql, caller.orgId, id);
+  const { fileName, sizeBytes, objectKey } = await findFile(sql, caller, id);
   return { fileName, sizeBytes, bytes: objects.stream(objectKey, { signal }) };
 }
 
@@ -141,8 +141,8 @@ export async function dropUnneeded({ sql, objects, logger }: FileContext, keys: 
   return dropped.length;
 }
 
-async function findFile(sql: Sql, orgId: string, id: string): Promise<FileRow> {
-  const file = await selectFile(sql, orgId, id);
+async function findFile(sql: Sql, caller: Caller, id: string): Promise<FileRow> {
+  const file = await selectFile(sql, caller, id);
   if (file === null) throw notFound('file', id);
   return file;
 }

@@ -103,7 +103,7 @@ function distinctFiles(wanted: readonly WantedFile[]): WantedFile[] {
 
 async function plan(tx: Sql, caller: Caller, bucketId: string, wanted: readonly WantedFile[]): Promise<Planned[]> {
   const ids = wanted.map(({ fileId }) => fileId);
-  const files = new Map((await lockFiles(tx, caller.orgId, ids)).map((file) => [file.id, file]));
+  const files = new Map((await lockFiles(tx, caller, ids)).map((file) => [file.id, file]));
   const present = new Map((await selectPresent(tx, caller, bucketId, ids)).map((each) => [each.id, each]));
   return wanted.map((each) => ({
     wanted: each,
