@@ -61,7 +61,7 @@ async function run(context: BatchContext, lease: Lease): Promise<void> {
   await finish(context, lease, answered);
 }
 
-/** Check the input. Choose models, and reserve quota and storage for its requests, once for all attempts. */
+/** Check the creator and the input. Once for all attempts, choose models, and reserve quota and storage. */
 async function prepare(
   context: BatchContext,
   lease: Lease,
@@ -69,11 +69,11 @@ async function prepare(
 ): Promise<{ plan: Plan; choices: readonly GroupChoice[] }> {
   const { sql, plans } = context;
   try {
+    const account = await findActorAccount(sql, batch.orgId, batch.actor);
+    if (account === null) throw creatorRefused();
     const plan = await planInput(context, batch.inputKey, lease.signal);
     const chosen = await selectChoices(sql, batch.id);
     if (batch.inProgressAt !== null) return { plan, choices: chosen };
-    const account = await findActorAccount(sql, batch.orgId, batch.actor);
-    if (account === null) throw new LeaseLost(lease.job.id);
     const choices = await chooseModels(context, batch, plan, account.limits);
     const amount = plan.chunks.reduce(
       (sum, { group, texts }) => sum + (choices[group]?.fault === null ? texts.length : 0),
@@ -94,6 +94,13 @@ async function prepare(
   } catch (error) {
     throw await recordRefusal(context, lease, batch, error);
   }
+}
+
+function creatorRefused(): AppError {
+  const message =
+    'the key, user or application that created the batch is revoked, expired or suspended; ' +
+    'create the batch again with a valid one';
+  return new AppError({ code: 'creator_refused', status: 403, message });
 }
 
 /** Record why no request of a batch is run, and return the error that fails its job. */

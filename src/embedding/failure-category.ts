@@ -1,6 +1,6 @@
 import { AppError } from '../platform/errors.ts';
 
-/** Failure of the embedder, or of a limit of the plan, as a job records it (`error_category`). */
+/** Failure of the embedder, or of the rights of an account, as a job records it (`error_category`). */
 export interface EmbeddingFailure {
   readonly category: 'upstream_unavailable' | 'upstream_rejected' | 'too_large' | 'quota';
   readonly retryable: boolean;
@@ -12,6 +12,7 @@ const BY_CODE: Readonly<Record<string, EmbeddingFailure>> = {
   token_limit_exceeded: { category: 'too_large', retryable: false },
   quota_exceeded: { category: 'quota', retryable: false },
   storage_quota_exceeded: { category: 'quota', retryable: false },
+  creator_refused: { category: 'quota', retryable: false },
   axis_not_in_plan: { category: 'quota', retryable: false },
 };
 
