@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { LifetimeSeconds } from '../files/file-schema.ts';
+import { cursorOf } from '../files/list-page.ts';
 import { Metadata } from '../files/metadata.ts';
 import { textInteger } from '../platform/zod-integers.ts';
 
@@ -84,7 +85,7 @@ export const BatchView = z
 export type BatchView = z.output<typeof BatchView>;
 
 export const ListBatchesQuery = z.object({
-  after: z.string().max(128).optional().describe('id of the last batch of the previous page'),
+  after: cursorOf('batch'),
   limit: textInteger(z.int().min(1).max(PAGE_BATCHES_MAX).default(20)),
 });
 export type ListBatchesQuery = z.output<typeof ListBatchesQuery>;

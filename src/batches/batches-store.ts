@@ -69,17 +69,12 @@ export async function selectBatchOfJob(sql: Sql, orgId: string, jobId: string): 
   return row ? toBatch(row) : null;
 }
 
-/** List batches, newest first: one more than the query's limit. */
+/** List batches, newest first, by ids: one more than the query's limit. */
 export async function selectBatches(sql: Sql, orgId: string, query: ListBatchesQuery): Promise<BatchRow[]> {
   const rows = await sql`
     SELECT *, expires_at <= now() AS is_overdue FROM batches WHERE org_id = ${orgId}
-      ${
-        query.after === undefined
-          ? sql``
-          : sql`AND (created_at, id) <
-              (SELECT last.created_at, last.id FROM batches AS last WHERE last.org_id = ${orgId} AND last.id = ${query.after})`
-      }
-    ORDER BY created_at DESC, id DESC LIMIT ${query.limit + 1}`;
+      ${query.after === undefined ? sql`` : sql`AND id < ${query.after}`}
+    ORDER BY id DESC LIMIT ${query.limit + 1}`;
   return rows.map(toBatch);
 }
 

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { textInteger } from '../platform/zod-integers.ts';
-import { Order } from './list-page.ts';
+import { cursorOf, Order } from './list-page.ts';
 
 /** Purposes of uploads. `batch_output` is the purpose of files that a batch writes. */
 export const UPLOAD_PURPOSES = ['batch', 'user_data', 'assistants'] as const;
@@ -61,7 +61,7 @@ export type FileView = z.output<typeof FileView>;
 
 export const ListFilesQuery = z.object({
   purpose: z.enum(PURPOSES).optional(),
-  after: z.string().max(128).optional().describe('id of the last file of the previous page'),
+  after: cursorOf('file'),
   limit: textInteger(z.int().min(1).max(PAGE_FILES_MAX).default(PAGE_FILES_MAX)),
   order: Order,
 });

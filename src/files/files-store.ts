@@ -48,20 +48,18 @@ export async function lockFiles(tx: Sql, caller: Caller, ids: readonly string[])
   return rows.map(toFile);
 }
 
-/** List one file more than the query's limit, so that the caller can see if more follow. */
+/**
+ * List one file more than the query's limit, so that the caller can see if more follow. The order is that of the ids,
+ * so that a page also follows a deleted file. The id of a batch's output is as old as its first line.
+ */
 export async function selectFiles(sql: Sql, caller: Caller, query: ListFilesQuery): Promise<FileRow[]> {
   const { orgId } = caller;
   const isDown = query.order === 'desc';
   const rows = await sql`
     SELECT * FROM files WHERE org_id = ${orgId} AND ${isVisible(sql, caller)}
       ${query.purpose === undefined ? sql`` : sql`AND purpose = ${query.purpose}`}
-      ${
-        query.after === undefined
-          ? sql``
-          : sql`AND (created_at, id) ${isDown ? sql`<` : sql`>`}
-              (SELECT last.created_at, last.id FROM files AS last WHERE last.org_id = ${orgId} AND last.id = ${query.after})`
-      }
-    ORDER BY ${isDown ? sql`created_at DESC, id DESC` : sql`created_at, id`} LIMIT ${query.limit + 1}`;
+      ${query.after === undefined ? sql`` : sql`AND id ${isDown ? sql`<` : sql`>`} ${query.after}`}
+    ORDER BY id ${isDown ? sql`DESC` : sql`ASC`} LIMIT ${query.limit + 1}`;
   return rows.map(toFile);
 }
 
