@@ -321,3 +321,22 @@ it('a file of a vector store exists only for those who may see a document of it,
   await sql`UPDATE documents SET status = 'deleting' WHERE object_key LIKE 'files/%'`;
   expect(await seenBy(reader)).toEqual(seen);
 });
+
+it('cancelling a batch of files cancels nothing that the caller may not see', async () => {
+  const scopes: Scope[] = ['embed', 'search', 'documents:write', 'buckets:manage'];
+  const high = await test.key({ scopes, authLevel: 10 });
+  const reader = await test.key({ scopes, authLevel: 3 });
+  const file_ids = [await storeFile(test, high, 'assistants'), await storeFile(test, high, 'assistants')];
+  const path = `/v1/vector_stores/${await fill(0)}/file_batches`;
+  const { body: batch } = await test.call('POST', path, { key: high, json: { file_ids } });
+  const { sql } = test.appliance;
+  const jobs = () => sql`
+    SELECT j.status, d.privacy_level AS level FROM jobs j JOIN documents d ON d.id = j.document_id
+    WHERE d.object_key LIKE ${`%${file_ids[0]}`} OR d.object_key LIKE ${`%${file_ids[1]}`} ORDER BY level`;
+  await sql`UPDATE documents SET privacy_level = 9 WHERE object_key LIKE ${`%${file_ids[1]}`}`;
+  const cancelled = await test.call('POST', `${path}/${batch.id}/cancel`, { key: reader });
+  expect(cancelled.body.file_counts).toMatchObject({ cancelled: 1, in_progress: 0, total: 1 });
+  expect(await jobs()).toMatchObject([{ status: 'cancelled' }, { status: 'queued', level: 9 }]);
+  await test.call('POST', `${path}/${batch.id}/cancel`, { key: high });
+  expect(await jobs()).toMatchObject([{ status: 'cancelled' }, { status: 'cancelled' }]);
+});
