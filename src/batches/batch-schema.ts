@@ -8,8 +8,8 @@ import { textInteger } from '../platform/zod-integers.ts';
 export const BATCH_JOB = 'openai_batch';
 
 export const ENDPOINT = '/v1/embeddings';
+/** Completion window as requests name it: `BATCH_WINDOW_MS`. */
 export const WINDOW = '24h';
-export const WINDOW_MS = 24 * 3_600_000;
 /** Maximum number of requests of a batch, and of texts in all its requests. */
 export const REQUESTS_MAX = 50_000;
 export const TEXTS_MAX = 50_000;

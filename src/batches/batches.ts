@@ -2,7 +2,7 @@ import { recordAudit } from '../access/audit.ts';
 import type { Caller } from '../access/caller.ts';
 import { BULK_PRIORITY_BY_PLAN } from '../access/plans.ts';
 import { checkRowLimit } from '../access/row-limits-store.ts';
-import { BATCH_INPUT_BYTES_MAX } from '../files/file-schema.ts';
+import { BATCH_INPUT_BYTES_MAX, BATCH_WINDOW_MS } from '../files/file-schema.ts';
 import { dropUnneeded } from '../files/files.ts';
 import { lockFiles } from '../files/files-store.ts';
 import { pageOf, unixSeconds } from '../files/list-page.ts';
@@ -19,7 +19,6 @@ import {
   type BatchStatus,
   type BatchView,
   type ListBatchesQuery,
-  WINDOW_MS,
 } from './batch-schema.ts';
 import {
   type BatchRow,
@@ -70,7 +69,7 @@ export async function createBatch(context: BatchContext, caller: Caller, request
       actor,
       endpoint: request.endpoint,
       window: request.completion_window,
-      windowMs: WINDOW_MS,
+      windowMs: BATCH_WINDOW_MS,
       inputFileId: file.id,
       inputKey: file.objectKey,
       inputBytes: file.sizeBytes,

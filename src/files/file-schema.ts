@@ -9,6 +9,13 @@ export type Purpose = (typeof PURPOSES)[number];
 
 export const HOUR_SECONDS = 3_600;
 export const MONTH_SECONDS = 30 * 24 * HOUR_SECONDS;
+/** Completion window of a batch. */
+export const BATCH_WINDOW_MS = 24 * HOUR_SECONDS * 1_000;
+/**
+ * Time from the id of a file within which its row may still be inserted. The output of a batch gets its id with its
+ * first line and its row at the end of the batch, which may be a little later than the window.
+ */
+export const YOUNG_FILE_MS = 2 * BATCH_WINDOW_MS;
 /** Maximum size of a batch's input, in bytes. */
 export const BATCH_INPUT_BYTES_MAX = 200 * 1024 * 1024;
 const PAGE_FILES_MAX = 10_000;
