@@ -25,7 +25,7 @@ export function batchRoutes(context: BatchContext): Route[] {
       axis: () => 'embed_batch',
       body: BatchRequest,
       responses: { 200: { description: 'The batch, whose input is checked later', schema: BatchView } },
-      refusals: [403, 404],
+      refusals: [403, 404, 409],
       handle: async ({ body, caller }) => ({ body: await createBatch(context, caller, body) }),
     }),
     defineRoute({

@@ -29,6 +29,7 @@ export function fileRoutes(context: FileContext, purge: () => void): Route[] {
       axis: () => 'upload',
       body: FileUpload,
       responses: { 200: { description: 'The file', schema: FileView } },
+      refusals: [402],
       async handle({ body, caller, file }) {
         if (file === null) throw invalidRequest('file: send the file as multipart/form-data', 'file');
         return { body: await createFile(context, caller, file, body) };
@@ -38,7 +39,7 @@ export function fileRoutes(context: FileContext, purge: () => void): Route[] {
       method: 'GET',
       path: '/v1/files',
       operationId: 'listFiles',
-      summary: 'Files of the organization',
+      summary: 'Files of the organization that the caller may see',
       access: 'embed',
       errors: 'embedding',
       reads: 'none',

@@ -12,6 +12,7 @@ export const ROW_LIMITS = {
   channel_configs: { rowsMax: 1_000, noun: 'channel configurations', remedy: 'delete those that nobody uses' },
   webhook_endpoints: { rowsMax: 100, noun: 'webhooks', remedy: 'delete webhooks that nobody uses' },
   assistants: { rowsMax: 1_000, noun: 'assistants', remedy: 'delete assistants that nobody uses' },
+  batches: { rowsMax: 1_000, noun: 'unfinished batches', remedy: 'wait until some of them end, or cancel them' },
   workflows: { rowsMax: 1_000, noun: 'workflows', remedy: 'delete workflows that nobody uses' },
 } as const;
 
@@ -24,11 +25,13 @@ export const ROW_LIMITS = {
 export async function checkRowLimit(tx: Sql, orgId: string, table: keyof typeof ROW_LIMITS): Promise<void> {
   const { rowsMax, noun, remedy } = ROW_LIMITS[table];
   await tx`SELECT pg_advisory_xact_lock(hashtextextended(${`rows of ${table} in ${orgId}`}, 0))`;
-  // Ended keys stay listed and don't count; `deleteOldEndedKeys` bounds them.
+  // Ended keys and batches stay listed and don't count; chores bound them.
   const condition =
     table === 'api_keys'
       ? tx`AND (revoked_at IS NULL OR revoked_at > now()) AND (expires_at IS NULL OR expires_at > now())`
-      : tx``;
+      : table === 'batches'
+        ? tx`AND ended_at IS NULL`
+        : tx``;
   const [row] = await tx`
     SELECT count(*)::int AS rows
     FROM (SELECT 1 FROM ${tx(table)} WHERE org_id = ${orgId} ${condition} LIMIT ${rowsMax + 1}) AS counted`;

@@ -1,4 +1,5 @@
 import { findActorAccount } from '../access/actor-account.ts';
+import { requireStorage } from '../documents/storage-limit.ts';
 import { failureCategoryOf } from '../embedding/failure-category.ts';
 import { dropUnneeded } from '../files/files.ts';
 import type { JobHandler } from '../jobs/handler.ts';
@@ -22,6 +23,7 @@ import { chooseModels } from './choose-models.ts';
 import type { BatchContext } from './context.ts';
 import { type Attempt, embedChunks } from './embed-chunks.ts';
 import { chunksPrefix } from './object-keys.ts';
+import { outputBytesMax } from './output-size.ts';
 import { InvalidInput, type Plan, planInput } from './plan.ts';
 import { type GroupChoice, insertChoices, selectChoices, selectUsed } from './progress-store.ts';
 import { collectStored } from './stored-progress.ts';
@@ -59,7 +61,7 @@ async function run(context: BatchContext, lease: Lease): Promise<void> {
   await finish(context, lease, answered);
 }
 
-/** Check the input. Choose models and reserve quota for its requests, once for all attempts. */
+/** Check the creator and the input. Once for all attempts, choose models, and reserve quota and storage. */
 async function prepare(
   context: BatchContext,
   lease: Lease,
@@ -67,19 +69,24 @@ async function prepare(
 ): Promise<{ plan: Plan; choices: readonly GroupChoice[] }> {
   const { sql, plans } = context;
   try {
+    const account = await findActorAccount(sql, batch.orgId, batch.actor);
+    if (account === null) throw creatorRefused();
     const plan = await planInput(context, batch.inputKey, lease.signal);
     const chosen = await selectChoices(sql, batch.id);
     if (batch.inProgressAt !== null) return { plan, choices: chosen };
-    const account = await findActorAccount(sql, batch.orgId, batch.actor);
-    if (account === null) throw new LeaseLost(lease.job.id);
     const choices = await chooseModels(context, batch, plan, account.limits);
     const amount = plan.chunks.reduce(
       (sum, { group, texts }) => sum + (choices[group]?.fault === null ? texts.length : 0),
       0,
     );
-    const counts = { total: plan.lines.length, failed: plan.lines.filter((line) => 'fault' in line).length };
+    const facts = {
+      total: plan.lines.length,
+      failed: plan.lines.filter((line) => 'fault' in line).length,
+      outputBytesMax: outputBytesMax(plan, choices),
+    };
     await sql.begin(async (tx) => {
-      if (!(await beginRequests(tx, lease.held, batch.id, counts))) throw new LeaseLost(lease.job.id);
+      await requireStorage(tx, account, facts.outputBytesMax, plans[account.plan]?.storageBytes ?? null);
+      if (!(await beginRequests(tx, lease.held, batch.id, facts))) throw new LeaseLost(lease.job.id);
       await insertChoices(tx, batch.id, choices);
       if (amount > 0) await bookReservation(tx, plans, { id: lease.job.id, account, axis: 'embed_batch', amount });
     });
@@ -87,6 +94,13 @@ async function prepare(
   } catch (error) {
     throw await recordRefusal(context, lease, batch, error);
   }
+}
+
+function creatorRefused(): AppError {
+  const message =
+    'the key, user or application that created the batch is revoked, expired or suspended; ' +
+    'create the batch again with a valid one';
+  return new AppError({ code: 'creator_refused', status: 403, message });
 }
 
 /** Record why no request of a batch is run, and return the error that fails its job. */

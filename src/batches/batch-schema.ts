@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { LifetimeSeconds } from '../files/file-schema.ts';
+import { cursorOf } from '../files/list-page.ts';
 import { Metadata } from '../files/metadata.ts';
 import { textInteger } from '../platform/zod-integers.ts';
 
@@ -7,8 +8,8 @@ import { textInteger } from '../platform/zod-integers.ts';
 export const BATCH_JOB = 'openai_batch';
 
 export const ENDPOINT = '/v1/embeddings';
+/** Completion window as requests name it: `BATCH_WINDOW_MS`. */
 export const WINDOW = '24h';
-export const WINDOW_MS = 24 * 3_600_000;
 /** Maximum number of requests of a batch, and of texts in all its requests. */
 export const REQUESTS_MAX = 50_000;
 export const TEXTS_MAX = 50_000;
@@ -84,7 +85,7 @@ export const BatchView = z
 export type BatchView = z.output<typeof BatchView>;
 
 export const ListBatchesQuery = z.object({
-  after: z.string().max(128).optional().describe('id of the last batch of the previous page'),
+  after: cursorOf('batch'),
   limit: textInteger(z.int().min(1).max(PAGE_BATCHES_MAX).default(20)),
 });
 export type ListBatchesQuery = z.output<typeof ListBatchesQuery>;

@@ -15,11 +15,12 @@ export interface NewBatch {
   readonly windowMs: number;
   readonly inputFileId: string;
   readonly inputKey: string;
+  readonly inputBytes: number;
   readonly outputSeconds: number | null;
   readonly metadata: Metadata | null;
 }
 
-export interface BatchRow extends Omit<NewBatch, 'windowMs'> {
+export interface BatchRow extends Omit<NewBatch, 'windowMs' | 'inputBytes'> {
   readonly status: BatchStatus;
   readonly errors: readonly BatchError[] | null;
   readonly model: string | null;
@@ -44,10 +45,10 @@ type Row = Record<string, unknown>;
 export async function insertBatch(tx: Sql, batch: NewBatch): Promise<BatchRow> {
   const { metadata } = batch;
   const [row] = await tx`
-    INSERT INTO batches (id, org_id, job_id, actor, endpoint, window_text, input_file_id, input_key, output_seconds,
-                         metadata, status, expires_at)
+    INSERT INTO batches (id, org_id, job_id, actor, endpoint, window_text, input_file_id, input_key, input_bytes,
+                         output_seconds, metadata, status, expires_at)
     VALUES (${batch.id}, ${batch.orgId}, ${batch.jobId}, ${batch.actor}, ${batch.endpoint}, ${batch.window},
-            ${batch.inputFileId}, ${batch.inputKey}, ${batch.outputSeconds},
+            ${batch.inputFileId}, ${batch.inputKey}, ${batch.inputBytes}, ${batch.outputSeconds},
             ${metadata && tx.json(storableValue(metadata) as never)}::jsonb, 'validating',
             now() + ${batch.windowMs}::double precision * interval '1 millisecond')
     RETURNING *, false AS is_overdue`;
@@ -68,29 +69,28 @@ export async function selectBatchOfJob(sql: Sql, orgId: string, jobId: string): 
   return row ? toBatch(row) : null;
 }
 
-/** List batches, newest first: one more than the query's limit. */
+/** List batches, newest first, by ids: one more than the query's limit. */
 export async function selectBatches(sql: Sql, orgId: string, query: ListBatchesQuery): Promise<BatchRow[]> {
   const rows = await sql`
     SELECT *, expires_at <= now() AS is_overdue FROM batches WHERE org_id = ${orgId}
-      ${
-        query.after === undefined
-          ? sql``
-          : sql`AND (created_at, id) <
-              (SELECT last.created_at, last.id FROM batches AS last WHERE last.org_id = ${orgId} AND last.id = ${query.after})`
-      }
-    ORDER BY created_at DESC, id DESC LIMIT ${query.limit + 1}`;
+      ${query.after === undefined ? sql`` : sql`AND id < ${query.after}`}
+    ORDER BY id DESC LIMIT ${query.limit + 1}`;
   return rows.map(toBatch);
 }
 
-/** Start the requests of a batch with a valid input. Return false if its job is no longer held. */
+/**
+ * Start the requests of a batch with a valid input, and record the most bytes that its output can have. Return false if
+ * its job is no longer held.
+ */
 export async function beginRequests(
   tx: Sql,
   held: HeldJob,
   batchId: string,
-  counts: { readonly total: number; readonly failed: number },
+  facts: { readonly total: number; readonly failed: number; readonly outputBytesMax: number },
 ): Promise<boolean> {
   const rows = await tx`
-    UPDATE batches SET total = ${counts.total}, failed = ${counts.failed}, in_progress_at = coalesce(in_progress_at, now()),
+    UPDATE batches SET total = ${facts.total}, failed = ${facts.failed}, output_bytes_max = ${facts.outputBytesMax},
+           in_progress_at = coalesce(in_progress_at, now()),
            status = CASE WHEN status = 'validating' THEN 'in_progress' ELSE status END
     WHERE id = ${batchId} AND ended_at IS NULL AND ${isHeldBy(tx, held)} RETURNING 1`;
   return rows.length === 1;

@@ -1,7 +1,8 @@
 import { recordAudit } from '../access/audit.ts';
 import type { Caller } from '../access/caller.ts';
 import { BULK_PRIORITY_BY_PLAN } from '../access/plans.ts';
-import { BATCH_INPUT_BYTES_MAX } from '../files/file-schema.ts';
+import { checkRowLimit } from '../access/row-limits-store.ts';
+import { BATCH_INPUT_BYTES_MAX, BATCH_WINDOW_MS } from '../files/file-schema.ts';
 import { dropUnneeded } from '../files/files.ts';
 import { lockFiles } from '../files/files-store.ts';
 import { pageOf, unixSeconds } from '../files/list-page.ts';
@@ -18,7 +19,6 @@ import {
   type BatchStatus,
   type BatchView,
   type ListBatchesQuery,
-  WINDOW_MS,
 } from './batch-schema.ts';
 import {
   type BatchRow,
@@ -33,7 +33,8 @@ import type { BatchContext } from './context.ts';
 
 /**
  * Queue a batch. Its worker checks the input, reserves the usage and embeds the texts.
- * @throws AppError `file_not_found` (404), `invalid_request` (400), `axis_not_in_plan` (403)
+ * @throws AppError `file_not_found` (404), `invalid_request` (400), `axis_not_in_plan` (403),
+ *   `too_many_batches` (409)
  */
 export async function createBatch(context: BatchContext, caller: Caller, request: BatchRequest): Promise<BatchView> {
   const { sql, plans, notifier, logger } = context;
@@ -42,7 +43,7 @@ export async function createBatch(context: BatchContext, caller: Caller, request
   const id = newId('batch');
   const jobId = newId('job');
   const batch = await sql.begin(async (tx) => {
-    const [file] = await lockFiles(tx, orgId, [request.input_file_id]);
+    const [file] = await lockFiles(tx, caller, [request.input_file_id]);
     if (file === undefined) throw fileNotFound(request.input_file_id);
     if (file.purpose !== 'batch') {
       throw invalidRequest(`input_file_id: the purpose of the file is "${file.purpose}", not "batch"`, 'input_file_id');
@@ -61,19 +62,22 @@ export async function createBatch(context: BatchContext, caller: Caller, request
       processingType: BATCH_JOB,
       metadataSnapshot: { file_name: file.fileName, source_path: null, captured_at: new Date().toISOString() },
     });
-    return insertBatch(tx, {
+    const row = await insertBatch(tx, {
       id,
       orgId,
       jobId,
       actor,
       endpoint: request.endpoint,
       window: request.completion_window,
-      windowMs: WINDOW_MS,
+      windowMs: BATCH_WINDOW_MS,
       inputFileId: file.id,
       inputKey: file.objectKey,
+      inputBytes: file.sizeBytes,
       outputSeconds: request.output_expires_after?.seconds ?? null,
       metadata: request.metadata ?? null,
     });
+    await checkRowLimit(tx, orgId, 'batches');
+    return row;
   });
   await notifier
     .notifyQueued('batch')

@@ -163,10 +163,25 @@ export function contentLock(bucketId: string, sha256: Buffer): string {
   return `${bucketId}/${sha256.toString('hex')}`;
 }
 
-/** Sum the bytes of an organization's documents. Other callers of this function wait until the transaction ends. */
-export async function lockStoredBytes(tx: Sql, orgId: string): Promise<number> {
+/**
+ * Sum the bytes of an organization's documents, of its files that no document shares, and of its unfinished batches:
+ * their inputs, and the largest possible outputs. Other callers of this function wait until the transaction ends.
+ *
+ * @param exceptFiles object keys of files that don't count unless a document shares them
+ */
+export async function lockStoredBytes(tx: Sql, orgId: string, exceptFiles: readonly string[] = []): Promise<number> {
   await tx`SELECT pg_advisory_xact_lock(hashtextextended(${`${orgId}/stored bytes`}, 0))`;
-  const [row] = await tx`SELECT coalesce(sum(size_bytes), 0)::text AS bytes FROM documents WHERE org_id = ${orgId}`;
+  const [row] = await tx`
+    SELECT (
+      (SELECT coalesce(sum(size_bytes), 0) FROM documents WHERE org_id = ${orgId})
+      + (SELECT coalesce(sum(size_bytes), 0)
+         FROM (SELECT object_key, size_bytes FROM files WHERE org_id = ${orgId}
+               UNION SELECT input_key, input_bytes FROM batches WHERE org_id = ${orgId} AND ended_at IS NULL) AS held
+         WHERE object_key <> ALL(${tx.array([...exceptFiles])}::text[])
+           AND NOT EXISTS (SELECT 1 FROM documents
+                           WHERE documents.object_key = held.object_key AND documents.object_key LIKE 'files/%'))
+      + (SELECT coalesce(sum(output_bytes_max), 0) FROM batches WHERE org_id = ${orgId} AND ended_at IS NULL)
+    )::text AS bytes`;
   return Number(row?.['bytes']);
 }
 

@@ -1,6 +1,6 @@
 import { AppError } from '../platform/errors.ts';
 
-/** Embedder failure as a job records it (`error_category`). */
+/** Failure of the embedder, or of the rights of an account, as a job records it (`error_category`). */
 export interface EmbeddingFailure {
   readonly category: 'upstream_unavailable' | 'upstream_rejected' | 'too_large' | 'quota';
   readonly retryable: boolean;
@@ -11,10 +11,12 @@ const BY_CODE: Readonly<Record<string, EmbeddingFailure>> = {
   upstream_rejected: { category: 'upstream_rejected', retryable: false },
   token_limit_exceeded: { category: 'too_large', retryable: false },
   quota_exceeded: { category: 'quota', retryable: false },
+  storage_quota_exceeded: { category: 'quota', retryable: false },
+  creator_refused: { category: 'quota', retryable: false },
   axis_not_in_plan: { category: 'quota', retryable: false },
 };
 
-/** Classify a failure. Return null if it did not come from the embedder. */
+/** Classify a failure. Return null if it is another one. */
 export function failureCategoryOf(error: unknown): EmbeddingFailure | null {
   return error instanceof AppError ? (BY_CODE[error.code] ?? null) : null;
 }

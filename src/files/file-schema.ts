@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { textInteger } from '../platform/zod-integers.ts';
-import { Order } from './list-page.ts';
+import { cursorOf, Order } from './list-page.ts';
 
 /** Purposes of uploads. `batch_output` is the purpose of files that a batch writes. */
 export const UPLOAD_PURPOSES = ['batch', 'user_data', 'assistants'] as const;
@@ -9,6 +9,13 @@ export type Purpose = (typeof PURPOSES)[number];
 
 export const HOUR_SECONDS = 3_600;
 export const MONTH_SECONDS = 30 * 24 * HOUR_SECONDS;
+/** Completion window of a batch. */
+export const BATCH_WINDOW_MS = 24 * HOUR_SECONDS * 1_000;
+/**
+ * Time from the id of a file within which its row may still be inserted. The output of a batch gets its id with its
+ * first line and its row at the end of the batch, which may be a little later than the window.
+ */
+export const YOUNG_FILE_MS = 2 * BATCH_WINDOW_MS;
 /** Maximum size of a batch's input, in bytes. */
 export const BATCH_INPUT_BYTES_MAX = 200 * 1024 * 1024;
 const PAGE_FILES_MAX = 10_000;
@@ -61,7 +68,7 @@ export type FileView = z.output<typeof FileView>;
 
 export const ListFilesQuery = z.object({
   purpose: z.enum(PURPOSES).optional(),
-  after: z.string().max(128).optional().describe('id of the last file of the previous page'),
+  after: cursorOf('file'),
   limit: textInteger(z.int().min(1).max(PAGE_FILES_MAX).default(PAGE_FILES_MAX)),
   order: Order,
 });

@@ -1,3 +1,5 @@
+import type { Caller } from '../access/caller.ts';
+import { readsEverything, visibleTo } from '../documents/visibility.ts';
 import type { Sql, SqlFragment } from '../platform/postgres.ts';
 import type { ListFilesQuery, Purpose } from './file-schema.ts';
 
@@ -30,34 +32,34 @@ export async function insertFile(
   return toFile(row as Row);
 }
 
-/** Read a file; null if the organization has no file with this id, or if it has expired. */
-export async function selectFile(sql: Sql, orgId: string, id: string): Promise<FileRow | null> {
+/** Read a file; null if the caller sees no file with this id, or if it has expired. */
+export async function selectFile(sql: Sql, caller: Caller, id: string): Promise<FileRow | null> {
   const [row] = await sql`
-    SELECT * FROM files WHERE org_id = ${orgId} AND id = ${id} AND ${isCurrent(sql)}`;
+    SELECT * FROM files WHERE org_id = ${caller.orgId} AND id = ${id} AND ${isVisible(sql, caller)}`;
   return row ? toFile(row) : null;
 }
 
-/** Read those of the files that the organization has, and protect them from deletion until the transaction ends. */
-export async function lockFiles(tx: Sql, orgId: string, ids: readonly string[]): Promise<FileRow[]> {
+/** Read those of the files that the caller sees, and protect them from deletion until the transaction ends. */
+export async function lockFiles(tx: Sql, caller: Caller, ids: readonly string[]): Promise<FileRow[]> {
   const rows = await tx`
-    SELECT * FROM files WHERE org_id = ${orgId} AND id = ANY(${tx.array([...ids])}::text[]) AND ${isCurrent(tx)}
+    SELECT * FROM files
+    WHERE org_id = ${caller.orgId} AND id = ANY(${tx.array([...ids])}::text[]) AND ${isVisible(tx, caller)}
     ORDER BY id FOR SHARE`;
   return rows.map(toFile);
 }
 
-/** List one file more than the query's limit, so that the caller can see if more follow. */
-export async function selectFiles(sql: Sql, orgId: string, query: ListFilesQuery): Promise<FileRow[]> {
+/**
+ * List one file more than the query's limit, so that the caller can see if more follow. The order is that of the ids,
+ * so that a page also follows a deleted file. The id of a batch's output is as old as its first line.
+ */
+export async function selectFiles(sql: Sql, caller: Caller, query: ListFilesQuery): Promise<FileRow[]> {
+  const { orgId } = caller;
   const isDown = query.order === 'desc';
   const rows = await sql`
-    SELECT * FROM files WHERE org_id = ${orgId} AND ${isCurrent(sql)}
+    SELECT * FROM files WHERE org_id = ${orgId} AND ${isVisible(sql, caller)}
       ${query.purpose === undefined ? sql`` : sql`AND purpose = ${query.purpose}`}
-      ${
-        query.after === undefined
-          ? sql``
-          : sql`AND (created_at, id) ${isDown ? sql`<` : sql`>`}
-              (SELECT last.created_at, last.id FROM files AS last WHERE last.org_id = ${orgId} AND last.id = ${query.after})`
-      }
-    ORDER BY ${isDown ? sql`created_at DESC, id DESC` : sql`created_at, id`} LIMIT ${query.limit + 1}`;
+      ${query.after === undefined ? sql`` : sql`AND id ${isDown ? sql`<` : sql`>`} ${query.after}`}
+    ORDER BY id ${isDown ? sql`DESC` : sql`ASC`} LIMIT ${query.limit + 1}`;
   return rows.map(toFile);
 }
 
@@ -85,6 +87,20 @@ export async function selectNeededKeys(sql: Sql, keys: readonly string[]): Promi
     UNION SELECT object_key FROM documents WHERE object_key LIKE 'files/%' AND object_key = ANY(${wanted}::text[])
       AND (status <> 'deleting' OR hard_delete_job_id IS NOT NULL)`;
   return new Set(rows.map((row) => row['key'] as string));
+}
+
+/**
+ * Build the condition that a file has not expired and that the caller sees it: no document has its bytes, or the caller
+ * sees one that does.
+ */
+function isVisible(sql: Sql, caller: Caller): SqlFragment {
+  if (readsEverything(caller)) return isCurrent(sql);
+  const hasDocument = (condition: SqlFragment) => sql`EXISTS (
+    SELECT 1 FROM documents
+    WHERE documents.org_id = files.org_id AND documents.object_key = files.object_key
+      AND documents.object_key LIKE 'files/%' AND ${condition})`;
+  return sql`${isCurrent(sql)}
+    AND (NOT ${hasDocument(sql`documents.status <> 'deleting'`)} OR ${hasDocument(visibleTo(sql, caller))})`;
 }
 
 function isCurrent(sql: Sql): SqlFragment {

@@ -3,11 +3,13 @@ import { recordAudit } from '../access/audit.ts';
 import { type Caller, requireScope } from '../access/caller.ts';
 import { findDocumentsOfFile } from '../documents/deletion-store.ts';
 import { removeDocumentsOf } from '../documents/documents.ts';
+import { requireStorage } from '../documents/storage-limit.ts';
 import { AppError, invalidRequest, notFound } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { Objects } from '../platform/objects/objects.ts';
 import { mayHaveCommitted, type Sql } from '../platform/postgres.ts';
+import type { PlanSettings } from '../usage/quotas.ts';
 import {
   BATCH_INPUT_BYTES_MAX,
   type FileUpload,
@@ -23,6 +25,7 @@ export interface FileContext {
   readonly sql: Sql;
   readonly objects: Objects;
   readonly logger: Logger;
+  readonly plans: PlanSettings;
 }
 
 /** Local file to be stored. */
@@ -37,10 +40,11 @@ const NAME_CHARS_MAX = 255;
 /**
  * Store an upload: first the bytes, then the row. A crash in between leaves an object without a row, which the sweep
  * deletes.
- * @throws AppError `body_too_large` (413), `invalid_request` (400), `storage_full` (503)
+ * @throws AppError `body_too_large` (413), `invalid_request` (400), `storage_quota_exceeded` (402), `storage_full`
+ *   (503)
  */
 export async function createFile(
-  { sql, objects, logger }: FileContext,
+  { sql, objects, logger, plans }: FileContext,
   caller: Caller,
   local: LocalFile,
   upload: FileUpload,
@@ -59,7 +63,11 @@ export async function createFile(
   try {
     const sha256 = Buffer.from(stored.sha256, 'hex');
     const facts = { id, orgId: caller.orgId, purpose, fileName, sizeBytes: local.sizeBytes, objectKey, sha256 };
-    return viewOf(await insertFile(sql, { ...facts, lifetimeSeconds }));
+    const row = await sql.begin(async (tx) => {
+      await requireStorage(tx, caller, local.sizeBytes, plans[caller.plan]?.storageBytes ?? null);
+      return insertFile(tx, { ...facts, lifetimeSeconds });
+    });
+    return viewOf(row);
   } catch (error) {
     if (!mayHaveCommitted(error)) {
       await objects
@@ -72,11 +80,11 @@ export async function createFile(
 
 /** @throws AppError `file_not_found` (404) */
 export async function getFile(sql: Sql, caller: Caller, id: string): Promise<FileView> {
-  return viewOf(await findFile(sql, caller.orgId, id));
+  return viewOf(await findFile(sql, caller, id));
 }
 
 export async function listFiles(sql: Sql, caller: Caller, query: ListFilesQuery) {
-  return pageOf((await selectFiles(sql, caller.orgId, query)).map(viewOf), query.limit);
+  return pageOf((await selectFiles(sql, caller, query)).map(viewOf), query.limit);
 }
 
 /** @throws AppError `file_not_found` (404) */
@@ -86,7 +94,7 @@ export async function openFile(
   id: string,
   signal: AbortSignal,
 ): Promise<{ readonly fileName: string; readonly sizeBytes: number; readonly bytes: Readable }> {
-  const { fileName, sizeBytes, objectKey } = await findFile(sql, caller.orgId, id);
+  const { fileName, sizeBytes, objectKey } = await findFile(sql, caller, id);
   return { fileName, sizeBytes, bytes: objects.stream(objectKey, { signal }) };
 }
 
@@ -133,8 +141,8 @@ export async function dropUnneeded({ sql, objects, logger }: FileContext, keys: 
   return dropped.length;
 }
 
-async function findFile(sql: Sql, orgId: string, id: string): Promise<FileRow> {
-  const file = await selectFile(sql, orgId, id);
+async function findFile(sql: Sql, caller: Caller, id: string): Promise<FileRow> {
+  const file = await selectFile(sql, caller, id);
   if (file === null) throw notFound('file', id);
   return file;
 }

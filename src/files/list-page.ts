@@ -2,6 +2,16 @@ import { z } from 'zod';
 
 export const Order = z.enum(['asc', 'desc']).default('desc');
 
+/** Create the schema of a list's cursor, the id of an item that may be deleted. @param prefix that of the ids */
+export function cursorOf(prefix: string) {
+  return z
+    .string()
+    .max(128)
+    .regex(new RegExp(`^${prefix}_[0-9a-z]+$`), `must be an id of this list, such as ${prefix}_…`)
+    .optional()
+    .describe('id of the last item of the previous page, which may be deleted');
+}
+
 /** Create the schema of a page of a list in OpenAI's shape. */
 export function listPage<T extends z.ZodType>(item: T) {
   return z.object({

@@ -3,13 +3,14 @@ import { type AccessPolicy, accessAtUpload, clampAccess, requireOwnDepartment } 
 import { findVersionsOfPath } from '../documents/content-store.ts';
 import { insertDocument, insertDocuments, type NewDocument } from '../documents/insert-store.ts';
 import { type BucketPolicy, type BucketView, completeOptions } from '../documents/schema.ts';
+import { requireStorage } from '../documents/storage-limit.ts';
 import { findByContent, lockBucketPolicy, lockContent } from '../documents/store.ts';
 import { enqueueJobs } from '../jobs/store.ts';
 import { AppError, invalidRequest } from '../platform/errors.ts';
 import type { Sql } from '../platform/postgres.ts';
 import { replaceDocument } from './replace-document.ts';
 import type { UploadReply, UploadRequest } from './schema.ts';
-import { linkTo, newJobOf, queueIngest, type Registered, requireStorage, type StoredUpload } from './stored-upload.ts';
+import { linkTo, newJobOf, queueIngest, type Registered, type StoredUpload } from './stored-upload.ts';
 import type { UploadStatements } from './upload-statements.ts';
 
 /** Stored upload with its request. */

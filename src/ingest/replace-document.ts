@@ -12,12 +12,13 @@ import {
 } from '../documents/content-store.ts';
 import { removeDocumentsOf } from '../documents/documents.ts';
 import { type BucketPolicy, completeOptions } from '../documents/schema.ts';
+import { requireStorage } from '../documents/storage-limit.ts';
 import { mergedMetadataFault } from '../documents/user-metadata.ts';
 import { cancelJobsOfDocuments } from '../jobs/document-jobs-store.ts';
 import { conflict, invalidRequest } from '../platform/errors.ts';
 import type { Sql } from '../platform/postgres.ts';
 import type { UploadRequest } from './schema.ts';
-import { linkTo, queueIngest, type Registered, requireStorage, type StoredUpload } from './stored-upload.ts';
+import { linkTo, queueIngest, type Registered, type StoredUpload } from './stored-upload.ts';
 
 /** Request of a replacing upload, with its parsed parts. */
 export interface ReplaceRequest {

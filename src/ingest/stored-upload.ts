@@ -1,9 +1,7 @@
 import type { Caller } from '../access/caller.ts';
 import type { PathVersion } from '../documents/content-store.ts';
-import { lockStoredBytes } from '../documents/store.ts';
 import type { NewJob } from '../jobs/schema.ts';
 import { enqueueJob } from '../jobs/store.ts';
-import { AppError } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
 import type { Sql } from '../platform/postgres.ts';
 import type { UploadReply, UploadRequest } from './schema.ts';
@@ -22,7 +20,7 @@ export interface StoredUpload {
   /** Name and type as sent. */
   readonly content: { readonly fileName: string; readonly contentType: string | null };
   readonly workflowId: string | null;
-  /** Limit on the total bytes of the organization's documents; null for none. */
+  /** Limit on the total bytes of the organization's documents and files; null for none. */
   readonly storageBytesMax: number | null;
 }
 
@@ -88,25 +86,4 @@ export function newJobOf(
     processingType: 'document_upload',
     metadataSnapshot: snapshotOf({ fileName: content.fileName, sourcePath: request.source_path ?? null, metadata }),
   };
-}
-
-/**
- * Check that a file fits into the organization's storage. This serialises uploads of an organization until the end of
- * their transactions, so that together they can't exceed it.
- * @throws AppError `storage_quota_exceeded` (402)
- */
-export async function requireStorage(
-  tx: Sql,
-  caller: Caller,
-  sizeBytes: number,
-  bytesMax: number | null,
-): Promise<void> {
-  if (bytesMax === null) return;
-  const storedBytes = await lockStoredBytes(tx, caller.orgId);
-  if (storedBytes + sizeBytes <= bytesMax) return;
-  throw new AppError({
-    code: 'storage_quota_exceeded',
-    status: 402,
-    message: `the plan "${caller.plan}" allows ${bytesMax} bytes of documents, and ${storedBytes} are in use; delete documents, or ask for another plan`,
-  });
 }

@@ -152,13 +152,13 @@ export const perRateAxis = z.partialRecord(z.enum(RATE_AXES), z.int().min(1));
 const PlanLimits = z.strictObject({
   quotas: perAxis.default({}).describe('maximum number of texts, images or answers per month, by kind of request'),
   requests_per_minute: perRateAxis.default({}).describe('maximum number of requests per minute, by kind of request'),
-  storage_bytes: z.int().min(0).optional().describe('maximum size of all documents of an organization'),
+  storage_bytes: z.int().min(0).optional().describe('maximum size of all documents and files of an organization'),
 });
 
 interface PlanSettings {
   readonly quotas: z.output<typeof perAxis>;
   readonly requestsPerMinute: z.output<typeof perRateAxis>;
-  /** Limit on the total size of an organization's uploaded documents; absent for none. */
+  /** Limit on the total size of an organization's documents and files; absent for none. */
   readonly storageBytes?: number | undefined;
 }
 

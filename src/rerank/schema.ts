@@ -37,6 +37,9 @@ export const RerankRequest = z
       .array(z.string().min(1).max(200))
       .min(1)
       .max(20)
+      // A repeated field would repeat the text of every document.
+      .refine((fields) => new Set(fields).size === fields.length, { error: 'must not repeat a field', abort: true })
+      .meta({ uniqueItems: true })
       .optional()
       .describe('fields of documents to rank by, in this order; by default text'),
     max_tokens_per_doc: Count.optional().describe('approximate number of tokens to read of each document'),
@@ -52,7 +55,7 @@ export const RerankRequest = z
     if (body.top_k !== undefined && (body.top_n ?? body.top_k) !== body.top_k) fault('top_k', 'top_n');
     const { max_tokens_per_doc: tokens, max_doc_length: length } = body;
     if (length !== undefined && (tokens ?? length) !== length) fault('max_doc_length', 'max_tokens_per_doc');
-    // Skip if the list itself is invalid, which has already been reported.
+    // Skip if a list itself is invalid, which has already been reported.
     if (faultOf(body.documents) !== null) return;
     const empty = body.documents.findIndex((document) => textOf(document, body.rank_fields) === '');
     if (empty === -1) return;

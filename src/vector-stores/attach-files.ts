@@ -2,11 +2,11 @@ import { isDeepStrictEqual } from 'node:util';
 import { type Caller, requireScope } from '../access/caller.ts';
 import { removeDocumentsOf } from '../documents/documents.ts';
 import type { BucketView, IngestOptions } from '../documents/schema.ts';
+import { requireStorage } from '../documents/storage-limit.ts';
 import { type FileRow, lockFiles } from '../files/files-store.ts';
 import { notifyIngestWorkers } from '../ingest/notify-workers.ts';
 import { registerStored, type WantedUpload } from '../ingest/register-upload.ts';
 import { FileName, UploadRequest } from '../ingest/schema.ts';
-import { requireStorage } from '../ingest/stored-upload.ts';
 import { AppError, conflict, invalidRequest } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
 import type { Sql } from '../platform/postgres.ts';
@@ -64,7 +64,8 @@ export async function attachFiles(
   const replaced = added.flatMap(({ present }) => (present === undefined ? [] : [present]));
   if (added.length > 0) {
     const bytes = sumOf(added.map(({ file }) => file)) - sumOf(replaced);
-    await requireStorage(tx, caller, bytes, plans[caller.plan]?.storageBytes ?? null);
+    const keys = added.map(({ file }) => file.objectKey);
+    await requireStorage(tx, caller, bytes, plans[caller.plan]?.storageBytes ?? null, keys);
     const replacedIds = replaced.map(({ documentId }) => documentId);
     await removeDocumentsOf(tx, caller.orgId, replacedIds);
     await registerStored(tx, caller, bucket, [...uploads.values()]);
@@ -102,7 +103,7 @@ function distinctFiles(wanted: readonly WantedFile[]): WantedFile[] {
 
 async function plan(tx: Sql, caller: Caller, bucketId: string, wanted: readonly WantedFile[]): Promise<Planned[]> {
   const ids = wanted.map(({ fileId }) => fileId);
-  const files = new Map((await lockFiles(tx, caller.orgId, ids)).map((file) => [file.id, file]));
+  const files = new Map((await lockFiles(tx, caller, ids)).map((file) => [file.id, file]));
   const present = new Map((await selectPresent(tx, caller, bucketId, ids)).map((each) => [each.id, each]));
   return wanted.map((each) => ({
     wanted: each,

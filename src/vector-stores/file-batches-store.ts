@@ -1,3 +1,5 @@
+import type { Caller } from '../access/caller.ts';
+import { visibleTo } from '../documents/visibility.ts';
 import type { Sql } from '../platform/postgres.ts';
 
 /** Files that were added to a vector store in one request. */
@@ -26,6 +28,14 @@ export async function selectFileBatch(sql: Sql, bucketId: string, id: string): P
     createdAt: row['created_at'] as Date,
     cancelledAt: row['cancelled_at'] as Date | null,
   };
+}
+
+/** Return those of the documents that the caller may see. */
+export async function filterVisible(sql: Sql, caller: Caller, documentIds: readonly string[]): Promise<string[]> {
+  const rows = await sql`
+    SELECT id FROM documents
+    WHERE org_id = ${caller.orgId} AND id = ANY(${sql.array([...documentIds])}::text[]) AND ${visibleTo(sql, caller)}`;
+  return rows.map((row) => row['id'] as string);
 }
 
 export async function markBatchCancelled(tx: Sql, id: string): Promise<void> {

@@ -10,7 +10,13 @@ import { newId } from '../platform/ids.ts';
 import type { Sql } from '../platform/postgres.ts';
 import { attachFiles, beginIngest, type WantedFile } from './attach-files.ts';
 import type { VectorStoreContext } from './context.ts';
-import { type FileBatch, insertFileBatch, markBatchCancelled, selectFileBatch } from './file-batches-store.ts';
+import {
+  type FileBatch,
+  filterVisible,
+  insertFileBatch,
+  markBatchCancelled,
+  selectFileBatch,
+} from './file-batches-store.ts';
 import type { CreateFileBatch, FileBatchView, FileCounts, StoreFilesQuery } from './schema.ts';
 import { pageOfFiles } from './store-files.ts';
 import { requireLive } from './vector-stores.ts';
@@ -80,7 +86,7 @@ export async function listBatchFiles(
 }
 
 /**
- * Cancel the unfinished files of a batch. Do nothing if all files are finished.
+ * Cancel the unfinished files of a batch that the caller may see. Do nothing if all of them are finished.
  * @throws AppError `bucket_not_found`, `file_batch_not_found` (404)
  */
 export async function cancelFileBatch(
@@ -92,7 +98,7 @@ export async function cancelFileBatch(
   const { bucketId, batch } = await findFileBatch(sql, caller, ref, id);
   const { orgId, actor } = caller;
   const cancelled = await sql.begin(async (tx) => {
-    const jobs = await lockJobsOf(tx, orgId, batch.documentIds);
+    const jobs = await lockJobsOf(tx, orgId, await filterVisible(tx, caller, batch.documentIds));
     if (jobs.length === 0) return jobs;
     const jobIds = jobs.map((job) => job.id);
     await cancelJobs(tx, orgId, jobIds);

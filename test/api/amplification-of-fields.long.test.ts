@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest';
 import { SCOPES } from '../../src/access/caller.ts';
 import { parseRowTemplate, type RowTemplate } from '../../src/memory/template.ts';
 import { openTestApi, type TestApi } from '../support/api.ts';
+import { type FakeReranker, startFakeReranker } from '../support/fake-reranker.ts';
 import { until } from '../support/until.ts';
 
 // Fields of requests that repeat or render something. A small request must not make a large answer, and must not keep
@@ -19,17 +20,23 @@ const CPU_MS_PER_KB_MAX = 5;
 const CPU_MS = 600;
 
 let api: TestApi;
+let reranker: FakeReranker;
 let key: string;
 
 beforeAll(async () => {
   const sources = { docs: { type: 'folder', root: import.meta.dirname, organizations: ['*'] } };
-  api = await openTestApi({ settings: { sources } });
+  reranker = await startFakeReranker('cohere');
+  const rerank = { protocol: 'cohere', base_url: reranker.url, api_key: 'canary-fields-62d8', model: 'rerank-main' };
+  api = await openTestApi({ settings: { sources, rerank } });
   key = await api.key({ scopes: SCOPES.filter((scope) => scope !== 'platform_admin'), authLevel: 9 });
   const json = { filename: 'a.txt', text: 'The first word of a document about ferries.', metadata: { team: 'a' } };
   const { body } = await api.call('POST', '/v1/buckets/default/documents', { key, json });
   await ready(body.job_id);
 });
-afterAll(() => api.close());
+afterAll(async () => {
+  await api.close();
+  await reranker.close();
+});
 
 function ready(jobId: string) {
   return until(async () => (await api.call('GET', `/v1/jobs/${jobId}`, { key })).body.status === 'ready', {
@@ -57,6 +64,13 @@ const edit = (statement: string) =>
   ['PATCH', '/v1/buckets/default/documents/metadata/bulk', { statement, dry_run: true }] as const;
 const source = (config: Record<string, unknown>) =>
   ['POST', '/v1/memory/sources', { name: `s${Math.random()}`, connection: 'docs', bucket: 'default', config }] as const;
+
+const FIELDS = list(20, (n) => `field${n}`);
+const rerank = (rank_fields: readonly string[]) => {
+  const document = Object.fromEntries(FIELDS.map((field) => [field, 'x'.repeat(500)]));
+  const documents = list(20, () => document);
+  return ['POST', '/v1/rerank', { query: 'ferries', documents, rank_fields, return_documents: true }] as const;
+};
 
 type Request = readonly [method: string, path: string, json: unknown];
 
@@ -95,6 +109,18 @@ const REQUESTS: readonly (readonly [name: string, status: number, request: Reque
     'a statement of too many conditions',
     400,
     edit(`UPDATE documents SET x = '1' WHERE ${list(500, (n) => `team LIKE '%${n}%'`).join(' OR ')}`),
+  ],
+  ['documents to rerank with the most fields', 200, rerank(FIELDS)],
+  ['documents to rerank by a field that is named 20 times', 400, rerank(FIELDS.map(() => 'field0'))],
+  [
+    'a search that names a bucket 20 times',
+    200,
+    ['POST', '/v2/search', { query: 'a', buckets: list(20, () => 'default') }],
+  ],
+  [
+    'a search of a vector store that repeats a query',
+    200,
+    ['POST', '/v1/vector_stores/default/search', { query: list(10, () => 'ferries') }],
   ],
   ['a template of a source that repeats a column', 400, source({ table: 't', text: '{{b}}'.repeat(1_500) })],
 ];

@@ -92,7 +92,7 @@ test('concurrent uploads together cannot exceed what the plan stores, and a dele
   const statuses = answers.map(({ status }) => status).sort();
   expect(statuses).toEqual([202, 202, 402, 402, 402, 402]);
   const refused = answers.find(({ status }) => status === 402);
-  expect(refused?.body.detail).toContain('allows 10 bytes of documents, and 8 are in use');
+  expect(refused?.body.detail).toContain('allows 10 bytes of documents and files, and 8 are in use; this adds 4');
   // Nothing of a refused upload stays.
   const [row] = await sql`SELECT count(*)::int AS count FROM documents WHERE org_id =
     (SELECT id FROM organizations WHERE name = 'small')`;

@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import type { Scope } from '../../src/access/caller.ts';
 import { createGroup } from '../../src/access/groups/groups.ts';
 import { purgeDeleted } from '../../src/documents/remove-documents.ts';
 import { openTestApi, type TestApi } from '../support/api.ts';
+import { storeFile } from '../support/stored-file.ts';
 import { makeUserToken } from '../support/tokens.ts';
 import { until } from '../support/until.ts';
 
@@ -270,4 +272,71 @@ it('the history of a document is shown to administrators who may read it, and of
   await until(async () => (await left()).length === 0, { what: 'the removal of both documents', withinMs: 30_000 });
   for (const id of [open, hidden]) expect(await read(id)).toEqual([404, 404, true]);
   expect(await read('doc_00000000000000000000000000')).toEqual([404, 404, 404]);
+});
+
+it('a file of a vector store exists only for those who may see a document of it, in every answer', async () => {
+  const scopes: Scope[] = ['embed', 'search', 'documents:write', 'buckets:manage'];
+  const high = await test.key({ scopes, authLevel: 10 });
+  const reader = await test.key({ scopes, authLevel: 3 });
+  const file = await storeFile(test, high, 'assistants');
+  const add = (key: string, name: string) =>
+    test.call('POST', `/v1/vector_stores/${name}/files`, { key, json: { file_id: file } });
+  const seenBy = async (key: string) => {
+    const listed = await test.call('GET', '/v1/files', { key });
+    const [one, content] = [`/v1/files/${file}`, `/v1/files/${file}/content`];
+    return [
+      listed.body.data.some(({ id }: { id: string }) => id === file),
+      (await test.call('GET', one, { key })).status === 200,
+      (await test.call('GET', content, { key })).status === 200,
+    ];
+  };
+  const [seen, hidden] = [
+    [true, true, true],
+    [false, false, false],
+  ];
+  expect(await seenBy(reader)).toEqual(seen);
+  const names = [await fill(0), await fill(0), await fill(0)] as const;
+  const { body: added } = await add(high, names[0]);
+  expect(added.id).toBe(file);
+  expect(await seenBy(reader)).toEqual(seen);
+  const { sql } = test.appliance;
+  const board = ['group:board'];
+  const hide = async (name: string, change: { readonly [column: string]: unknown }) => {
+    const [bucket] = await sql`SELECT id FROM buckets WHERE name = ${name}`;
+    await sql`UPDATE documents SET ${sql(change)} WHERE bucket_id = ${bucket?.['id']} AND object_key LIKE 'files/%'`;
+  };
+  for (const change of [{ privacy_level: 9 }, { access_list: board, privacy_level: 1 }, { scope: 'sales' }]) {
+    await hide(names[0], change);
+    expect(await seenBy(reader)).toEqual(hidden);
+    expect((await add(reader, names[1])).body.error).toMatchObject({ code: 'file_not_found' });
+  }
+  await hide(names[0], { access_list: null, scope: null, privacy_level: 9 });
+  expect(await seenBy(high)).toEqual(seen);
+  // One document that the caller sees is enough.
+  expect((await add(high, names[2])).status).toBe(200);
+  expect(await seenBy(reader)).toEqual(seen);
+  expect((await add(reader, names[0])).body.error).toMatchObject({ code: 'file_in_store' });
+  await hide(names[2], { privacy_level: 9 });
+  expect(await seenBy(reader)).toEqual(hidden);
+  await sql`UPDATE documents SET status = 'deleting' WHERE object_key LIKE 'files/%'`;
+  expect(await seenBy(reader)).toEqual(seen);
+});
+
+it('cancelling a batch of files cancels nothing that the caller may not see', async () => {
+  const scopes: Scope[] = ['embed', 'search', 'documents:write', 'buckets:manage'];
+  const high = await test.key({ scopes, authLevel: 10 });
+  const reader = await test.key({ scopes, authLevel: 3 });
+  const file_ids = [await storeFile(test, high, 'assistants'), await storeFile(test, high, 'assistants')];
+  const path = `/v1/vector_stores/${await fill(0)}/file_batches`;
+  const { body: batch } = await test.call('POST', path, { key: high, json: { file_ids } });
+  const { sql } = test.appliance;
+  const jobs = () => sql`
+    SELECT j.status, d.privacy_level AS level FROM jobs j JOIN documents d ON d.id = j.document_id
+    WHERE d.object_key LIKE ${`%${file_ids[0]}`} OR d.object_key LIKE ${`%${file_ids[1]}`} ORDER BY level`;
+  await sql`UPDATE documents SET privacy_level = 9 WHERE object_key LIKE ${`%${file_ids[1]}`}`;
+  const cancelled = await test.call('POST', `${path}/${batch.id}/cancel`, { key: reader });
+  expect(cancelled.body.file_counts).toMatchObject({ cancelled: 1, in_progress: 0, total: 1 });
+  expect(await jobs()).toMatchObject([{ status: 'cancelled' }, { status: 'queued', level: 9 }]);
+  await test.call('POST', `${path}/${batch.id}/cancel`, { key: high });
+  expect(await jobs()).toMatchObject([{ status: 'cancelled' }, { status: 'cancelled' }]);
 });

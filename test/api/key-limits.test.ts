@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { selectAnswererNames } from '../../src/answers/assistant-store.ts';
 import type { Service } from '../../src/platform/lifecycle.ts';
 import { KOREAN, LARGE, openTestGateway, SMALL, type TestGateway } from '../support/gateway.ts';
-import { batchOf } from '../support/stored-file.ts';
+import { batchOf, storeFile } from '../support/stored-file.ts';
 import { until } from '../support/until.ts';
 
 // Limits of one key: quotas, rates, models and buckets (`src/access/key-limits.ts`).
@@ -194,6 +194,26 @@ describe('buckets', () => {
     const ofDocuments = new Set(jobs.map((job: { document_id: string }) => job.document_id));
     expect(ofDocuments.has(documents.get('open'))).toBe(true);
     expect(ofDocuments.has(documents.get('closed'))).toBe(false);
+  });
+});
+
+describe('files', () => {
+  it('of other buckets than those of a key do not exist for it', async () => {
+    const { key } = await create({ buckets: ['open'] });
+    for (const [name, status] of [
+      ['open', 200],
+      ['closed', 404],
+    ] as const) {
+      const file = await storeFile(test, admin, 'assistants');
+      expect((await test.call('GET', `/v1/files/${file}/content`, { key })).status).toBe(200);
+      const json = { file_id: file };
+      expect((await test.call('POST', `/v1/vector_stores/${name}/files`, { key: admin, json })).status).toBe(200);
+      for (const path of [`/v1/files/${file}`, `/v1/files/${file}/content`])
+        expect([path, (await test.call('GET', path, { key })).status]).toEqual([path, status]);
+      const { body } = await test.call('GET', '/v1/files', { key });
+      expect(body.data.some(({ id }: { id: string }) => id === file)).toBe(status === 200);
+      expect((await test.call('POST', '/v1/vector_stores/open/files', { key, json })).status).toBe(status);
+    }
   });
 });
 

@@ -102,6 +102,11 @@ describe('POST /v1/rerank and /v2/rerank', () => {
     expect(fakeOf('cohere').calls.at(-1)?.texts).toEqual(['A\n1999']);
   });
 
+  it('a name that rank_fields repeats is refused', async () => {
+    const { status, body } = await rerank({ query: 'q', documents: [{ title: 'A' }], rank_fields: ['title', 'title'] });
+    expect([status, JSON.stringify(body)]).toEqual([400, expect.stringContaining('must not repeat a field')]);
+  });
+
   it('documents of equal score stay in the order of the request', async () => {
     const { body } = await rerank({ query: 'q', documents: ['bb', 'a', 'cc', 'b'] });
     expect(body.results.map(({ index }: { index: number }) => index)).toEqual([1, 3, 0, 2]);

@@ -5,6 +5,7 @@ import { VERSIONS_MAX } from '../../src/workflows/workflows.ts';
 import { openTestApi, type TestApi } from '../support/api.ts';
 import { messengerConfig } from '../support/channels.ts';
 import { DEFINITION } from '../support/route-requests.ts';
+import { batchOf } from '../support/stored-file.ts';
 
 let test: TestApi;
 let key: string;
@@ -15,9 +16,14 @@ beforeAll(async () => {
   const sources = { docs: { type: 'folder', root: import.meta.dirname, organizations: ['*'] } };
   test = await openTestApi({ worker: false, settings: { sources } });
   const scopes = SCOPES.filter((scope) => scope !== 'platform_admin');
+  await test.key({ org: 'roomy' });
   key = await test.key({ org: 'crowded', scopes, authLevel: 9 });
   orgId = (await test.call('GET', '/v1/me', { key })).body.org.id;
   bucketId = (await test.call('GET', '/v1/buckets/default', { key })).body.id;
+  await test.appliance.sql`
+    INSERT INTO files (id, org_id, purpose, file_name, size_bytes, object_key)
+    SELECT 'file_' || name, id, 'batch', 'a.jsonl', 1, 'files/' || name FROM organizations
+    WHERE name IN ('crowded', 'roomy')`;
 });
 afterAll(() => test.close());
 
@@ -39,6 +45,9 @@ function fill(table: Table, rows: number) {
     channel_configs: sql`INSERT INTO channel_configs (id, org_id, name, provider, sealed_config) SELECT 'chn_f' || n, ${orgId}, 'f', 'other', '' FROM ${numbers}`,
     webhook_endpoints: sql`INSERT INTO webhook_endpoints (id, org_id, name, url, events, sealed_secret) SELECT 'whk_f' || n, ${orgId}, 'f' || n, '', '{}', '' FROM ${numbers}`,
     assistants: sql`INSERT INTO assistants (id, org_id, name, definition) SELECT 'asst_f' || n, ${orgId}, 'f' || n, '{"buckets":[]}' FROM ${numbers}`,
+    batches: sql`
+      INSERT INTO batches (id, org_id, job_id, actor, endpoint, window_text, input_file_id, input_key, status, expires_at)
+      SELECT 'batch_f' || n, ${orgId}, 'job_f' || n, 'test', '', '', 'file_crowded', 'f', 'validating', now() FROM ${numbers}`,
     workflows: sql`INSERT INTO workflows (id, org_id, name, latest_version, created_by) SELECT 'wfl_f' || n, ${orgId}, 'f' || n, 0, 'test' FROM ${numbers}`,
   };
   return statements[table];
@@ -57,6 +66,7 @@ const CREATED: Readonly<Record<Table, (nth: number) => readonly [path: string, j
   ],
   webhook_endpoints: (nth) => ['/v1/webhooks', { name: `last-${nth}`, url: 'https://example.com/hooks' }],
   assistants: (nth) => ['/v1/assistants', { name: `last-${nth}`, buckets: ['default'] }],
+  batches: (nth) => ['/v1/batches', batchOf(nth === 99 ? 'file_roomy' : 'file_crowded')],
   workflows: (nth) => ['/v1/workflows', { name: `last-${nth}`, definition: DEFINITION }],
 };
 

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { BATCH_WINDOW_MS } from '../../src/files/file-schema.ts';
+import { newId } from '../../src/platform/ids.ts';
 import type { Service } from '../../src/platform/lifecycle.ts';
 import { MULTILINGUAL, openTestGateway, SMALL, type TestGateway } from '../support/gateway.ts';
 import { batchOf } from '../support/stored-file.ts';
@@ -116,6 +118,17 @@ it('the fallback finishes a batch whose model stays down, all of it in comparabl
   const id = await submit(['a', 'b'], {});
   const batch = await ended(id);
   expect(batch).toMatchObject({ status: 'completed', model: MULTILINGUAL, request_counts: { total: 2, completed: 2 } });
+});
+
+it('the bytes of an output whose batch ends late are no orphan, though its id is older than the completion window', async () => {
+  const { objects } = test.appliance;
+  const keyOf = (ageMs: number) => `files/${test.operator.orgId}/${newId('file', Date.now() - ageMs)}`;
+  const [young, old] = [keyOf(BATCH_WINDOW_MS + 3_600_000), keyOf(2 * BATCH_WINDOW_MS + 3_600_000)];
+  for (const each of [young, old]) await objects.put(each, Buffer.from('output'));
+  for (const chore of test.appliance.files.chores(1_000)) await chore.run(new AbortController().signal);
+  expect(await objects.head(young)).not.toBeNull();
+  expect(await objects.head(old)).toBeNull();
+  await objects.delete(young);
 });
 
 it('expired files and old batches are removed with their bytes, and bytes that nothing needs are no orphans for long', async () => {

@@ -95,6 +95,37 @@ it('the OpenAI library uploads, lists, reads and deletes files', async () => {
   for (const { id } of others) await client.files.delete(id);
 });
 
+it('a list goes on after items that are deleted meanwhile, and refuses what is no id of it', async () => {
+  const other = await clientOf('deleting');
+  const ids: string[] = [];
+  for (const name of ['a', 'b', 'c', 'd', 'e']) {
+    const file = await toFile(Buffer.from('{}'), `${name}.jsonl`);
+    ids.push((await other.files.create({ file, purpose: 'batch' })).id);
+  }
+  for (const id of ids) {
+    await other.batches.create({ input_file_id: id, endpoint: '/v1/embeddings', completion_window: '24h' });
+  }
+  const open = async () => (await test.appliance.sql`SELECT 1 FROM batches WHERE ended_at IS NULL`).length;
+  await until(async () => (await open()) === 0, { withinMs: 60_000, what: 'the end of the batches' });
+  const deleted: string[] = [];
+  for await (const { id } of other.files.list({ limit: 1, purpose: 'batch' })) {
+    await other.files.delete(id);
+    deleted.push(id);
+  }
+  expect(deleted).toEqual(ids.toReversed());
+  const batches: string[] = [];
+  for await (const { id } of other.batches.list({ limit: 1 })) {
+    await test.appliance.sql`DELETE FROM batches WHERE id = ${id}`;
+    batches.push(id);
+  }
+  expect(batches).toEqual(batches.toSorted().toReversed());
+  expect(batches).toHaveLength(5);
+  for (const after of ['none', 'batch_0', '']) {
+    await expect(other.files.list({ after })).rejects.toMatchObject({ status: 400, param: 'after' });
+  }
+  await expect(other.batches.list({ after: 'file_0' })).rejects.toMatchObject({ status: 400, param: 'after' });
+});
+
 it('the OpenAI library runs a batch, whose answers are those of single requests under their custom_id', async () => {
   const lines = [
     request('one', 'the ferry leaves at nine'),

@@ -264,7 +264,7 @@ describe('files of a vector store', () => {
       ...{ status: 404, code: 'file_not_found' },
     });
     await expect(client.vectorStores.files.create(id, { file_id })).rejects.toMatchObject({
-      ...{ status: 409, code: 'file_in_store' },
+      ...{ status: 404, code: 'file_not_found' },
     });
     await expect(client.vectorStores.delete(id)).rejects.toMatchObject({ status: 403, code: 'out_of_reach' });
     await client.files.delete(file_id);

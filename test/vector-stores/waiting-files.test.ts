@@ -8,7 +8,7 @@ import { idsOf, openStoreClient, uploadText } from '../support/vector-stores.ts'
 let test: TestApi;
 let client: OpenAI;
 beforeAll(async () => {
-  test = await openTestApi({ worker: false, settings: { plans: { free: { storage_bytes: 20 } } } });
+  test = await openTestApi({ worker: false, settings: { plans: { free: { storage_bytes: 200_000 } } } });
   client = await openStoreClient(test);
 });
 afterAll(() => test.close());
@@ -56,16 +56,18 @@ it('a batch of 2,000 files is one request, which copies no bytes', async () => {
   expect((await client.vectorStores.fileBatches.cancel(batch.id, { vector_store_id: id })).status).toBe('cancelled');
 });
 
-it('files of stores count for the storage of the plan, and a file that takes the place of another counts once', async () => {
+it('a file counts for the storage of the plan once for each store, and one that takes the place of another once', async () => {
   const small = await openStoreClient(test, { org: 'small' });
-  const [a = '', b = ''] = await Promise.all(['fifteen letters', 'and more'].map((text) => uploadText(small, text)));
+  const [a = '', b = ''] = [await uploadText(small, 'x'.repeat(150_000)), await uploadText(small, 'x'.repeat(40_000))];
   const { id } = await small.vectorStores.create({ file_ids: [a] });
-  await expect(small.vectorStores.files.create(id, { file_id: b })).rejects.toMatchObject({
+  const other = await small.vectorStores.create({ file_ids: [b] });
+  await expect(uploadText(small, 'x'.repeat(10_001))).rejects.toMatchObject({
     ...{ status: 402, code: 'storage_quota_exceeded' },
   });
+  await expect(small.vectorStores.files.create(other.id, { file_id: a })).rejects.toMatchObject({ status: 402 });
   await expect(small.vectorStores.fileBatches.create(id, { file_ids: [a, b] })).rejects.toMatchObject({ status: 402 });
   await expect(small.vectorStores.create({ name: 'full', file_ids: [b] })).rejects.toMatchObject({ status: 402 });
-  expect(await idsOf(small.vectorStores.list({ limit: 100 }))).toHaveLength(2);
+  expect(await idsOf(small.vectorStores.list({ limit: 100 }))).toHaveLength(3);
   const again = await small.vectorStores.files.create(id, { file_id: a, attributes: { kind: 'other' } });
   expect(again.attributes).toEqual({ kind: 'other' });
 });

@@ -37,7 +37,7 @@ const PART_BYTES = 8 * 1024 * 1024;
 /** Limit of the S3 API on keys per list and per delete. */
 const PAGE_KEYS_MAX = 1_000;
 const DELETES_PENDING_MAX = 16;
-const ABANDONED_MS = 24 * 3_600_000;
+const ABANDONED_MS = 2 * 24 * 3_600_000;
 
 export interface S3Options {
   /** Size of a part of a large object, at least 5 MiB. */
@@ -53,7 +53,7 @@ export interface S3Options {
 
 /**
  * Open object storage in a bucket of S3 or an S3-compatible store, below `<prefix>objects/`. Remove the parts of
- * unfinished uploads that are older than a day.
+ * unfinished uploads that are older than two days.
  *
  * In addition to the errors of `Objects`, methods throw AppError `objects_refused` (503, not retryable) for wrong
  * credentials, bucket or region.
