@@ -40,3 +40,17 @@ test('servers clear their deadlines, since a timer keeps the request that starte
 test('comments keep to 120 characters; Biome wraps code, and leaves long texts and patterns as they are', () => {
   expect(findPlaces(/^(?=\s*(?:\/\*\*|\*|\/\/)).{121,}$/gm)).toEqual([]);
 });
+
+test('readers of documents import code of their own folder only, since their process may read no other', () => {
+  const folder = 'src/ingest/extract/';
+  const reached = new Set([`${folder}child.ts`]);
+  for (const file of reached) {
+    const text = readFileSync(path.join(ROOT, file), 'utf8');
+    // Imports of types are no code.
+    for (const [, name] of text.matchAll(/(?:^import (?!type )[^;]*? from |\bimport\()'(\.[^']+)'/gm)) {
+      reached.add(path.posix.join(path.posix.dirname(file), name as string));
+    }
+  }
+  expect(reached.size).toBeGreaterThan(50);
+  expect([...reached].filter((file) => !file.startsWith(folder))).toEqual([]);
+});

@@ -1,4 +1,3 @@
-import { decodePercent } from '../../../platform/percent-encoding.ts';
 import { ExtractError } from '../errors.ts';
 import { parseXml } from './xml.ts';
 import type { Zip } from './zip.ts';
@@ -52,7 +51,12 @@ export function entryName(folder: string, reference: string): string {
     if (segment === '..') segments.pop();
     else if (segment !== '.' && segment !== '') segments.push(segment);
   }
-  return decodePercent(segments.join('/'));
+  const name = segments.join('/');
+  try {
+    return decodeURIComponent(name);
+  } catch {
+    return name; // The percent sign is literal.
+  }
 }
 
 /** Return the name of the package's main part. @throws ExtractError `corrupt` if there is none */
