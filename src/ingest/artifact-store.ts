@@ -20,18 +20,20 @@ export async function readArtifact(objects: Objects, key: string): Promise<Chunk
 /**
  * Read an artifact in parts of consecutive chunks. Only a long document has several parts. Artifact layout 3: magic (8
  * bytes) · for each part its length (u32, little-endian) and the part in layout 2 · 0 (u32).
+ * @param options.withVectors false to leave the vectors out
  * @throws AppError `object_not_found` (404), `artifact_corrupt` (500); both may also occur after some parts
  */
 export async function* readArtifactParts(
   objects: Objects,
   key: string,
-  options: { signal?: AbortSignal } = {},
+  options: { signal?: AbortSignal; withVectors?: boolean } = {},
 ): AsyncGenerator<ChunkArtifact> {
-  const source = new ByteReader(objects.stream(key, options));
+  const { withVectors = true, ...stream } = options;
+  const source = new ByteReader(objects.stream(key, stream));
   try {
     const magic = await source.take(MAGIC_BYTES);
     if (magic.toString('latin1') !== MAGIC_PARTS) {
-      yield decodeArtifact(Buffer.concat([magic, await source.takeRemaining(ARTIFACT_BYTES_MAX)]));
+      yield decodeArtifact(Buffer.concat([magic, await source.takeRemaining(ARTIFACT_BYTES_MAX)]), { withVectors });
       return;
     }
     let chunks = 0;
@@ -39,7 +41,7 @@ export async function* readArtifactParts(
       const length = (await source.take(4)).readUInt32LE();
       if (length === 0) break;
       if (length > PART_BYTES_MAX) throw corrupt();
-      const part = decodeArtifact(await source.take(length));
+      const part = decodeArtifact(await source.take(length), { withVectors });
       // The checksum proves that a part is complete, and the index of its first chunk that no part is missing.
       if (part.chunks[0]?.index !== chunks) throw corrupt();
       chunks += part.chunks.length;

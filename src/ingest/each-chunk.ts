@@ -35,7 +35,7 @@ export async function eachChunk(
     throw conflict('the document has no text yet; wait until its status is "ready"', 'document_not_ready');
   }
   const read = async () => {
-    for await (const part of readArtifactParts(objects, artifactKey, { signal })) {
+    for await (const part of readArtifactParts(objects, artifactKey, { signal, withVectors: false })) {
       for (const [nth, chunk] of part.chunks.entries()) {
         if (nth % CHUNKS_PER_SLICE === CHUNKS_PER_SLICE - 1) await setImmediate();
         if (!see(chunk)) return;
