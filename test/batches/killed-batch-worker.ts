@@ -71,8 +71,8 @@ export class KilledBatchWorker {
     const { body: file } = await this.#test.call('POST', '/v1/files', { key: this.#key, body: form });
     const made = await this.#test.call('POST', '/v1/batches', { key: this.#key, json: batchOf(file.id) });
     this.#batchId = made.body.id;
+    let from = 0;
     for (let kill = 0; kill < kills; kill++) {
-      const from = (await this.#batch()).request_counts.completed;
       const atLeast = this.#random.int(share) + kill * share;
       const isDue = async () => {
         const done = (await this.#batch()).request_counts.completed;
@@ -80,6 +80,8 @@ export class KilledBatchWorker {
       };
       await until(isDue, { withinMs: STEP_MS_MAX, what: 'the progress to kill at' });
       await this.#worker?.end('SIGKILL');
+      // Read before the next worker starts, which may at once do all that the upstream doesn't hold.
+      from = (await this.#batch()).request_counts.completed;
       this.#heldFrom = heldFrom(kill + 1, plan);
       await this.#start();
     }
