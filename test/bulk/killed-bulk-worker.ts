@@ -63,8 +63,8 @@ export class KilledBulkWorker {
     const { id } = await this.#call('POST', '/v1/embed/jobs', { texts, model: TINY.id });
     this.#ids.push(id);
     const job = () => getBulkJob(this.#test.appliance.sql, this.#test.operator, id);
+    let from = 0;
     for (let kill = 0; kill < kills; kill++) {
-      const from = (await job()).metadata.completed_count;
       const atLeast = this.#random.int(share) + kill * share;
       const isDue = async () => {
         const done = (await job()).metadata.completed_count;
@@ -72,6 +72,8 @@ export class KilledBulkWorker {
       };
       await until(isDue, { withinMs: STEP_MS_MAX, what: 'the progress to kill at' });
       await this.#worker?.end('SIGKILL');
+      // Read before the next worker starts, which may at once do all that the upstream doesn't hold.
+      from = (await job()).metadata.completed_count;
       this.#heldFrom = heldFrom(kill + 1, plan);
       await this.#start();
     }
