@@ -7,7 +7,7 @@ import { eachChunk, type ReadingContext } from './each-chunk.ts';
 import { findReadableDocument, type ReadableDocument } from './store.ts';
 
 /** Most characters of one reply, which takes about ten bytes of memory for each while the client reads it. */
-const TEXT_CHARS_MAX = 200_000;
+export const TEXT_CHARS_MAX = 200_000;
 
 export const DocumentTextQuery = z.object({
   offset: textInteger(z.int().min(0).default(0)).describe('first character'),

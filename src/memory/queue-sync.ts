@@ -25,9 +25,9 @@ export const SYNC_PRIORITY = 2;
  * Queue a synchronisation of a locked source. If the source already has an unfinished job, return that job. If that job
  * is running, make it run once more, since it may have passed the changed entries.
  *
- * @throws AppError `source_paused` (409)
  * @param options.allowsEmpty true to remove all documents if the source has no entries
  * @param options.keys entries to synchronise alone; an existing job is changed to read all entries
+ * @throws AppError `source_paused` (409)
  */
 export async function queueSync(
   tx: Sql,

@@ -243,7 +243,8 @@ export async function changeSource(
 
 /**
  * Disconnect a source. Stop its running synchronisation, and remove its documents unless the caller keeps them as
- * uploads. Documents that the caller may not see also stay.
+ * uploads. Documents that the caller may not see also stay. If it fails in between, the source stays paused; delete it
+ * again.
  *
  * @throws AppError `source_not_found` (404)
  */

@@ -95,7 +95,7 @@ async function compare(context: WriteContext, reader: SourceReader, lease: Lease
   for await (const listing of reader.list(signal)) {
     signal.throwIfAborted();
     lease.worked();
-    found.push(...listing.faults);
+    for (const fault of listing.faults) found.push(fault);
     for (const listed of listing.entries) {
       if (seen.has(listed.key)) {
         found.push({ key: listed.key, fault: 'the source shows it more than once' });

@@ -24,7 +24,7 @@ export const redisSettings = {
   redis_url: z
     .string()
     .regex(/^rediss?:\/\/|^\//, 'must be a redis:// or rediss:// URL, or the path of a socket')
-    .refine((url) => url.startsWith('/') || CREDENTIALS_ENCODED[0](url), CREDENTIALS_ENCODED[1])
+    .refine(...CREDENTIALS_ENCODED)
     .transform((value) => new Secret(value))
     .optional()
     .describe('address of Redis, for the shared cache, request rates and notifications of several processes'),

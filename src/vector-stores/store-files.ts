@@ -2,7 +2,7 @@ import type { Caller } from '../access/caller.ts';
 import { deleteDocument } from '../documents/documents.ts';
 import { findBucket, lockBucketPolicy } from '../documents/store.ts';
 import { pageOf, unixSeconds } from '../files/list-page.ts';
-import { readDocumentText } from '../ingest/document-text.ts';
+import { readDocumentText, TEXT_CHARS_MAX } from '../ingest/document-text.ts';
 import { editDocument } from '../metadata/edit-document.ts';
 import { invalidRequest, notFound } from '../platform/errors.ts';
 import type { Sql } from '../platform/postgres.ts';
@@ -23,9 +23,6 @@ import {
 } from './store-files-store.ts';
 import { requireLive } from './vector-stores.ts';
 import { touchVectorStore } from './vector-stores-store.ts';
-
-/** Characters of a page of a file's text. 24 unread pages must take less than 120 MiB (the test of unread answers). */
-const PAGE_CHARS = 100_000;
 
 /** @throws AppError `bucket_not_found` (404), `vector_store_expired` (400), and the errors of `attachFiles` */
 export async function addStoreFile(
@@ -124,7 +121,7 @@ export async function readStoreFile(
     { ...reading, sql },
     caller,
     { bucket: found.bucketId, document: found.file.documentId },
-    { offset: file.offset, limit: PAGE_CHARS },
+    { offset: file.offset, limit: TEXT_CHARS_MAX },
     signal,
   );
   return {

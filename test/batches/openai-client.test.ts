@@ -1,8 +1,10 @@
-import OpenAI, { toFile } from 'openai';
+import type OpenAI from 'openai';
+import { toFile } from 'openai';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Service } from '../../src/platform/lifecycle.ts';
 import { openTestApi, type TestApi } from '../support/api.ts';
 import { until } from '../support/until.ts';
+import { openStoreClient } from '../support/vector-stores.ts';
 
 // Files and batches through the official OpenAI library as published on npm, against a whole installation.
 
@@ -22,10 +24,7 @@ afterAll(async () => {
   await test.close();
 });
 
-async function clientOf(org: string): Promise<OpenAI> {
-  const apiKey = await test.key({ scopes: ['embed'], org });
-  return new OpenAI({ apiKey, baseURL: `${test.api.url}/v1`, maxRetries: 0 });
-}
+const clientOf = (org: string) => openStoreClient(test, { org, scopes: ['embed'] });
 
 const request = (id: string, input: string | string[], more: object = {}) => ({
   custom_id: id,

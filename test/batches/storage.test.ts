@@ -1,9 +1,11 @@
-import OpenAI, { toFile } from 'openai';
+import type OpenAI from 'openai';
+import { toFile } from 'openai';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import type { Service } from '../../src/platform/lifecycle.ts';
 import { openTestApi, type TestApi } from '../support/api.ts';
 import { batchOf } from '../support/stored-file.ts';
 import { until } from '../support/until.ts';
+import { openStoreClient } from '../support/vector-stores.ts';
 
 // Files, and the inputs and outputs of batches, count for the storage of the plan.
 
@@ -22,10 +24,7 @@ afterAll(async () => {
   await test.close();
 });
 
-async function clientOf(org: string): Promise<OpenAI> {
-  const apiKey = await test.key({ scopes: ['embed'], org });
-  return new OpenAI({ apiKey, baseURL: `${test.api.url}/v1`, maxRetries: 0 });
-}
+const clientOf = (org: string) => openStoreClient(test, { org, scopes: ['embed'] });
 
 async function upload(client: OpenAI, text: string, purpose: 'batch' | 'user_data' = 'user_data') {
   return (await client.files.create({ file: await toFile(Buffer.from(text), 'a.jsonl'), purpose })).id;
