@@ -22,7 +22,7 @@ export async function* readBlocks(input: Readable): AsyncGenerator<LineBlock> {
   let linesBytes = 0;
   let offset = 0;
   let isSkipping = false;
-  for await (const part of input as AsyncIterable<Buffer>) {
+  for await (const part of inPieces(input as AsyncIterable<Buffer>)) {
     let rest = part;
     if (isSkipping) {
       const end = rest.indexOf(NEWLINE) + 1;
@@ -54,4 +54,11 @@ export async function* readBlocks(input: Readable): AsyncGenerator<LineBlock> {
     isSkipping = true;
   }
   if (bytes > 0) yield { offset, bytes: isSkipping ? null : Buffer.concat(held) };
+}
+
+/** Cut the parts of a stream, whose size depends on the store, into pieces of at most a block. */
+async function* inPieces(input: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+  for await (const part of input) {
+    for (let at = 0; at < part.length; at += BLOCK_BYTES) yield part.subarray(at, at + BLOCK_BYTES);
+  }
 }
