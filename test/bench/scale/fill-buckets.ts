@@ -7,6 +7,7 @@ import { toArrowTable } from '../../../src/index/lance/chunk-table.ts';
 import { buildTokenIndex } from '../../../src/index/lance/lance.ts';
 import { loadLance } from '../../../src/index/lance/load-lance.ts';
 import { analyse } from '../../../src/language/analyser.ts';
+import { INDEX_TERMS_VERSION } from '../../../src/language/terms-version.ts';
 import { LEXICAL_ID } from '../../../src/models/catalog.ts';
 import { LEXICAL_SPACE } from '../../../src/projection/projections.ts';
 import { INDEX_DIMENSIONS } from '../../../src/projection/resize.ts';
@@ -103,8 +104,10 @@ export async function fillBuckets(
         SELECT n, org, id, 'doc_' || n, 'job_bench', 'k', ${CHUNKS_PER_DOCUMENT}, ${LEXICAL_ID}, ${LEXICAL_SPACE}
         FROM ${given}, LATERAL generate_series(nth * ${documents}::int + 1, (nth + 1) * ${documents}::int) n`;
       await tx`
-        INSERT INTO index_tables (bucket_id, version, model, space, settled, fragments, unindexed_rows, cleaned_at)
-        SELECT id, version, ${LEXICAL_ID}, ${LEXICAL_SPACE}, true, 1, 0, now() + interval '1 day' FROM ${given}`;
+        INSERT INTO index_tables (bucket_id, version, model, space, settled, fragments, unindexed_rows, cleaned_at,
+                                  terms_version)
+        SELECT id, version, ${LEXICAL_ID}, ${LEXICAL_SPACE}, true, 1, 0, now() + interval '1 day',
+               ${INDEX_TERMS_VERSION}::integer FROM ${given}`;
     });
   }
   await sql`ANALYZE`;

@@ -4,6 +4,7 @@ import type { IndexedGeneration } from '../../../src/index/chunk-index.ts';
 import { toArrowTable } from '../../../src/index/lance/chunk-table.ts';
 import { ArtifactWriter } from '../../../src/ingest/artifact-store.ts';
 import { analyse } from '../../../src/language/analyser.ts';
+import { INDEX_TERMS_VERSION } from '../../../src/language/terms-version.ts';
 import { LEXICAL_ID } from '../../../src/models/catalog.ts';
 import { LEXICAL_SPACE } from '../../../src/projection/projections.ts';
 import { INDEX_DIMENSIONS } from '../../../src/projection/resize.ts';
@@ -84,8 +85,8 @@ export async function fillChunks(
   }
   const version = await table.version();
   await sql`
-    INSERT INTO index_tables (bucket_id, version, model, space, settled)
-    VALUES (${bucketId}, ${version}, ${LEXICAL_ID}, ${LEXICAL_SPACE}, false)
+    INSERT INTO index_tables (bucket_id, version, model, space, settled, terms_version)
+    VALUES (${bucketId}, ${version}, ${LEXICAL_ID}, ${LEXICAL_SPACE}, false, ${INDEX_TERMS_VERSION})
     ON CONFLICT (bucket_id) DO UPDATE SET version = excluded.version, settled = false, updated_at = now()`;
   await sql`ANALYZE`;
 }
