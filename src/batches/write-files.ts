@@ -1,7 +1,6 @@
 import { MONTH_SECONDS } from '../files/file-schema.ts';
 import { fileKey } from '../files/files.ts';
 import { insertFile } from '../files/files-store.ts';
-import { freeMemory, ownsMemory } from '../platform/free-memory.ts';
 import { newId } from '../platform/ids.ts';
 import type { Sql } from '../platform/postgres.ts';
 import { type AnswerSource, errorLines, type NotRun, outputLines } from './answer-lines.ts';
@@ -66,7 +65,6 @@ async function* inBlocks(lines: AsyncGenerator<Buffer>): AsyncGenerator<Buffer> 
     }
     if (line.length > block.length) yield line;
     else bytes += line.copy(block, bytes);
-    if (ownsMemory(line)) freeMemory(line);
   }
   if (bytes > 0) yield block.subarray(0, bytes);
 }
