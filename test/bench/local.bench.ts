@@ -1,6 +1,7 @@
 /**
  * Benchmark of local models against Python's onnxruntime with sorted batches, in turns:
- * `npm run bench -- local`. It makes a model of the shape of MiniLM-L6 with seeded weights, and its int8 variant.
+ * `npm run bench -- local`. It measures the built-in model, a model of the shape of MiniLM-L6 with seeded weights, and its
+ * int8 variant, each with the same file in both.
  *
  * `BENCH_PYTHON` names a Python that has onnx, onnxruntime, tokenizers and numpy (default: python3). `BENCH_TEXTS` is the
  * number of texts (default: 1000).
@@ -12,6 +13,7 @@ import path from 'node:path';
 import { createInterface } from 'node:readline';
 import type { Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
+import { BUILT_IN_FOLDER, BUILT_IN_MODEL } from '../../src/local-models/built-in/built-in-model.ts';
 import { findLibrary } from '../../src/local-models/runtime/find-library.ts';
 import { ModelProcess } from '../../src/local-models/runtime/model-process.ts';
 import { loadTokenizerFile } from '../../src/models/tokenizer-file.ts';
@@ -29,7 +31,13 @@ const MIB = 1024 * 1024;
 const never = new AbortController().signal;
 
 const fixtures = fileURLToPath(new URL('../fixtures/local-models/', import.meta.url));
-const tokenizer = path.join(fixtures, 'bert/tokenizer.json');
+
+/** Files of a model, and the token that fills its batches. */
+interface Measured {
+  readonly model: string;
+  readonly tokenizer: string;
+  readonly padId: number;
+}
 
 interface Times {
   readonly seconds: number;
@@ -38,7 +46,7 @@ interface Times {
 }
 
 /** Texts of as many tokens, special ones included. */
-async function makeTexts(count: number, tokens: number): Promise<string[]> {
+async function makeTexts(tokenizer: string, count: number, tokens: number): Promise<string[]> {
   const countTokens = await loadTokenizerFile(tokenizer);
   const random = createRandom(1);
   const words = 'the quick brown fox search vector meaning engine data paper running over lazy dog model value'.split(
@@ -78,9 +86,9 @@ class Reference {
   readonly #child: ChildProcessByStdio<Writable, Readable, null>;
   readonly #lines: AsyncIterator<string>;
 
-  constructor(model: string) {
+  constructor({ model, tokenizer, padId }: Measured) {
     const script = fileURLToPath(new URL('./local/reference.py', import.meta.url));
-    this.#child = spawn(PYTHON, [script, model, tokenizer], { stdio: ['pipe', 'pipe', 'inherit'] });
+    this.#child = spawn(PYTHON, [script, model, tokenizer, String(padId)], { stdio: ['pipe', 'pipe', 'inherit'] });
     this.#lines = createInterface({ input: this.#child.stdout })[Symbol.asyncIterator]();
   }
 
@@ -101,11 +109,14 @@ function cosine(a: readonly number[], b: readonly number[]): number {
   return dot(a, b) / Math.sqrt(dot(a, a) * dot(b, b));
 }
 
-async function compare(name: string, model: string, texts: readonly string[], short: string): Promise<void> {
-  const reference = new Reference(model);
+async function compare(name: string, measured: Measured): Promise<void> {
+  const { model, tokenizer, padId } = measured;
+  const texts = await makeTexts(tokenizer, TEXTS, TOKENS);
+  const [short = ''] = await makeTexts(tokenizer, 1, SHORT_TOKENS);
+  const reference = new Reference(measured);
   const own = await ModelProcess.start(
     {
-      ...{ library: findLibrary(null), model, tokenizer, kind: 'embedding', pooling: 'mean', padId: 0 },
+      ...{ library: findLibrary(null), model, tokenizer, kind: 'embedding', pooling: 'mean', padId },
       ...{ sha256: null, longTexts: 'cut', maxTokens: 512, threads: availableParallelism(), batchTokensMax: 2048 },
     },
     120_000,
@@ -139,10 +150,14 @@ try {
     );
     process.exit(1);
   }
-  const texts = await makeTexts(TEXTS, TOKENS);
-  const [short = ''] = await makeTexts(1, SHORT_TOKENS);
-  await compare('fp32', model, texts, short);
-  await compare('int8', model.replace('.onnx', '_int8.onnx'), texts, short);
+  const tokenizer = path.join(fixtures, 'bert/tokenizer.json');
+  await compare('fp32', { model, tokenizer, padId: 0 });
+  await compare('int8', { model: model.replace('.onnx', '_int8.onnx'), tokenizer, padId: 0 });
+  await compare('built-in', {
+    model: path.join(BUILT_IN_FOLDER, 'model.onnx'),
+    tokenizer: path.join(BUILT_IN_FOLDER, 'tokenizer.json'),
+    padId: BUILT_IN_MODEL.spec.padId,
+  });
 } finally {
   rmSync(folder, { recursive: true, force: true });
 }

@@ -1,4 +1,4 @@
-"""Embeds texts by Python's onnxruntime, for `npm run bench -- local`: reference.py MODEL TOKENIZER
+"""Embeds texts by Python's onnxruntime, for `npm run bench -- local`: reference.py MODEL TOKENIZER PAD_ID
 
 Reads one JSON document {"texts": [...], "short": "..."} on each line, and prints the times of it as one line of JSON.
 """
@@ -14,10 +14,11 @@ from tokenizers import Tokenizer
 BATCH = 16
 
 
-def main(model, tokenizer_file):
+def main(model, tokenizer_file, pad_id):
     tokenizer = Tokenizer.from_file(tokenizer_file)
     tokenizer.no_truncation()
     session = onnxruntime.InferenceSession(model, providers=["CPUExecutionProvider"])
+    inputs = [each.name for each in session.get_inputs()]
 
     def embed(texts):
         encoded = tokenizer.encode_batch(texts)
@@ -26,14 +27,14 @@ def main(model, tokenizer_file):
         for start in range(0, len(order), BATCH):
             batch = order[start : start + BATCH]
             length = len(encoded[batch[0]].ids)
-            ids = np.zeros((len(batch), length), np.int64)
+            ids = np.full((len(batch), length), int(pad_id), np.int64)
             mask = np.zeros_like(ids)
             for row, at in enumerate(batch):
                 own = encoded[at].ids
                 ids[row, : len(own)] = own
                 mask[row, : len(own)] = 1
             feeds = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
-            states = session.run(None, feeds)[0]
+            states = session.run(None, {name: feeds[name] for name in inputs})[0]
             pooled = (states * mask[:, :, None]).sum(1)
             pooled /= np.linalg.norm(pooled, axis=1, keepdims=True)
             for row, at in enumerate(batch):
