@@ -6,7 +6,7 @@ import { backupConfigOf, backupSettings } from './backup-settings.ts';
 import { channelConfigOf, channelSettings } from './channel-settings.ts';
 import { consoleConfigOf, consoleSettings } from './console-settings.ts';
 import { processEnvironment } from './environment.ts';
-import { AppError } from './errors.ts';
+import { invalidSettings } from './errors.ts';
 import { localModelSettings, localModelsConfigOf } from './local-model-settings.ts';
 import { isNetwork } from './networks.ts';
 import { oidcConfigOf, oidcSettings } from './oidc-settings.ts';
@@ -325,13 +325,7 @@ export function loadConfig(options: LoadOptions = {}): Config {
     const isFromFile = (keys: readonly string[]) => isSetInFile(settings, keys);
     faults.push(...describeFaults(parsed.error.issues, { schema: ConfigFile, text, isFromFile }));
   }
-  if (faults.length > 0 || !parsed.success) {
-    throw new AppError({
-      code: 'config_invalid',
-      status: 500,
-      message: `settings are not valid:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`,
-    });
-  }
+  if (faults.length > 0 || !parsed.success) throw invalidSettings(faults);
   const warnings = [...warningsOf(file), ...warnOfDoubledPaths(parsed.data.providers)];
   return deepFreeze({ ...parsed.data, warnings, omissions: settings.omissions });
 }
