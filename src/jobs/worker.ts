@@ -10,7 +10,7 @@ import { runFor } from '../platform/work-context.ts';
 import { ClaimReturns, RETURN_MS } from './claim-returns.ts';
 import type { JobHandler } from './handler.ts';
 import { Lease, LeaseLost } from './lease.ts';
-import type { JobNotifier } from './notifier.ts';
+import { type JobNotifier, notifyWorkers } from './notifier.ts';
 import { Draining, type Outcome, OutcomeRecorder } from './outcome.ts';
 import type { Job } from './schema.ts';
 import { claimJobs, renewLeases } from './store.ts';
@@ -110,7 +110,7 @@ export class JobWorker implements Service {
     for (const { lease } of this.#running) lease.abort(new Draining());
     // Work that doesn't end in time is fenced off: its jobs return to the queue, and none of its later writes count.
     await Promise.race([drained, delay(this.#options.abortMs, undefined, { ref: false })]);
-    if (await this.#returns.returnAll()) await this.#notifyOthers();
+    if (await this.#returns.returnAll()) await notifyWorkers(this.#context, this.#handler.kind);
     await Promise.race([
       Promise.allSettled([...this.#loops, this.#nextHeartbeat, this.#heartbeat]),
       delay(RETURN_MS, undefined, { ref: false }),
@@ -262,7 +262,8 @@ export class JobWorker implements Service {
       try {
         const { status, dueMs } = await this.#outcomes.record(lease, reason, log);
         if (status === 'failed') metrics.jobsFinished.inc({ kind, status });
-        else if (dueMs === 0) await this.#notifyOthers();
+        // Other workers may immediately claim a job that this worker returned to the queue.
+        else if (dueMs === 0) await notifyWorkers(this.#context, this.#handler.kind);
         else if (dueMs !== null) this.#wakeIn(dueMs);
         return status;
       } catch (recordError) {
@@ -270,14 +271,6 @@ export class JobWorker implements Service {
         return 'unrecorded';
       }
     }
-  }
-
-  /** Notify other workers, since they may immediately claim a job that this worker returned to the queue. */
-  async #notifyOthers(): Promise<void> {
-    const { notifier, logger } = this.#context;
-    await notifier
-      .notifyQueued(this.#handler.kind)
-      .catch((error) => logger.debug({ err: error }, 'notification of a queued job was lost'));
   }
 
   /** Wake the worker when a deferred job is due, for which no notification is sent. */
