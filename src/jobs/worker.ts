@@ -101,12 +101,7 @@ export class JobWorker implements Service {
     // A claim in progress may still start jobs. No job starts afterwards.
     await this.#loops[0];
     const drained = Promise.allSettled([...this.#running].map((run) => run.done));
-    const timer = new AbortController();
-    await Promise.race([
-      drained,
-      delay(this.#options.drainMs, undefined, { signal: timer.signal }).catch(() => undefined),
-    ]);
-    timer.abort();
+    await waitAtMost(this.#options.drainMs, drained);
     for (const { lease } of this.#running) lease.abort(new Draining());
     // Work that doesn't end in time is fenced off: its jobs return to the queue, and none of its later writes count.
     await Promise.race([drained, delay(this.#options.abortMs, undefined, { ref: false })]);
@@ -137,14 +132,9 @@ export class JobWorker implements Service {
     if (!this.#isNotified) {
       const { sweepMs } = this.#options;
       const waitMs = this.#isExclusive ? sweepMs : Math.min(sweepMs, this.#turns.checkInMs ?? sweepMs);
-      const timer = new AbortController();
-      await Promise.race([
-        new Promise<void>((resolve) => {
-          this.#endWait = resolve;
-        }),
-        delay(waitMs, undefined, { signal: timer.signal }).catch(() => undefined),
-      ]);
-      timer.abort();
+      const { promise: notified, resolve } = Promise.withResolvers<void>();
+      this.#endWait = resolve;
+      await waitAtMost(waitMs, notified);
     }
     this.#isNotified = false;
   }
@@ -194,10 +184,7 @@ export class JobWorker implements Service {
 
   /** Let other jobs run beside a suspect once it has passed a checkpoint or run alone for long. */
   async #shareAfterCheckpoint(lease: Lease): Promise<void> {
-    const timer = new AbortController();
-    const longEnough = delay(this.#turns.aloneMsMax, undefined, { signal: timer.signal, ref: false });
-    await Promise.race([lease.firstCheckpoint, longEnough.catch(() => undefined)]);
-    timer.abort();
+    await waitAtMost(this.#turns.aloneMsMax, lease.firstCheckpoint, { ref: false });
     if (!this.#isExclusive || !this.#isRunning(lease.job.id)) return;
     this.#isExclusive = false;
     await this.#turns.end().catch((error) => this.#context.logger.warn({ err: error }, 'a turn could not be ended'));
@@ -308,10 +295,7 @@ export class JobWorker implements Service {
    * connection, and a late reply still counts.
    */
   async #renew(): Promise<void> {
-    const timer = new AbortController();
-    const late = delay(this.#options.leaseMs / 2, undefined, { signal: timer.signal, ref: false });
-    await Promise.race([this.#extend(), late.catch(() => undefined)]);
-    timer.abort();
+    await waitAtMost(this.#options.leaseMs / 2, this.#extend(), { ref: false });
   }
 
   /** Extend leases, recording the last unit of work, and stop jobs whose lease is lost. Never rejects. */
@@ -344,6 +328,13 @@ export class JobWorker implements Service {
   #anyJobEnds(): Promise<unknown> {
     return Promise.race([...this.#running].map((run) => run.done));
   }
+}
+
+/** Wait for a promise, at most `ms`. @param options.ref false if the timer must not keep the process running */
+async function waitAtMost(ms: number, promise: Promise<unknown>, { ref = true } = {}): Promise<void> {
+  const timer = new AbortController();
+  await Promise.race([promise, delay(ms, undefined, { signal: timer.signal, ref }).catch(() => undefined)]);
+  timer.abort();
 }
 
 /** Measure the time from a job's creation to its first claim, both by the database clock. */
