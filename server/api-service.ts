@@ -9,12 +9,12 @@ import { LiveEvents } from '../src/appliance/live/live-events.ts';
 import { listUsageByBucket } from '../src/appliance/overview/usage-by-bucket.ts';
 import { recordServer } from '../src/appliance/running-servers.ts';
 import { rehearsalContext } from '../src/ingest/rehearsal/rehearse-switch.ts';
-import { isAlive } from '../src/jobs/worker-store.ts';
 import { Installations } from '../src/local-models/install/installations.ts';
 import { type OperatorSocket, openOperatorSocket } from '../src/operations/operator-socket.ts';
 import { awaitLater } from '../src/platform/await-later.ts';
 import { FairGate } from '../src/platform/fair-gate.ts';
 import type { Service } from '../src/platform/lifecycle.ts';
+import { isPidInUse } from '../src/platform/pid-in-use.ts';
 import { RefusalBrake } from '../src/platform/refusal-brake.ts';
 import { VERSION } from '../src/platform/version.ts';
 import { createApp } from './app.ts';
@@ -390,6 +390,6 @@ async function removeAbandonedUploads(uploads: string): Promise<void> {
   for (const pid of await readdir(uploads).catch(() => [])) {
     const directory = path.join(uploads, pid);
     const age = Date.now() - ((await stat(directory).catch(() => null)) ?? { mtimeMs: Date.now() }).mtimeMs;
-    if (age > ABANDONED_UPLOADS_MS && !isAlive(Number(pid))) await rm(directory, { recursive: true, force: true });
+    if (age > ABANDONED_UPLOADS_MS && !isPidInUse(Number(pid))) await rm(directory, { recursive: true, force: true });
   }
 }

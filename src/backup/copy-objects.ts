@@ -1,4 +1,4 @@
-import { AppError } from '../platform/errors.ts';
+import { AppError, tryLater } from '../platform/errors.ts';
 import type { ListedObject, Objects } from '../platform/objects/objects.ts';
 import { hashStream, JsonLinesWriter, type SortedCursor, sha256Of } from './files.ts';
 import { contentKey } from './layout.ts';
@@ -159,10 +159,8 @@ async function readOnce(
 }
 
 function changing(key: string): AppError {
-  return new AppError({
-    code: 'backup_source_changing',
-    status: 503,
-    message: `the file ${key} was replaced repeatedly while it was being read; make the backup again`,
-    retryable: true,
-  });
+  return tryLater(
+    `the file ${key} was replaced repeatedly while it was being read; make the backup again`,
+    'backup_source_changing',
+  );
 }

@@ -1,4 +1,4 @@
-import { AppError } from '../platform/errors.ts';
+import { AppError, conflict } from '../platform/errors.ts';
 import type { Objects } from '../platform/objects/objects.ts';
 import { sha256Of } from './files.ts';
 import { FORMAT, Manifest } from './schema.ts';
@@ -54,11 +54,10 @@ export async function findBackup({ objects, name }: BackupTarget, id: string | n
     const message = id === null ? `there is no backup in ${name}` : `there is no backup ${id} in ${name}`;
     throw new AppError({ code: 'backup_not_found', status: 404, message });
   }
-  throw new AppError({
-    code: 'backup_unfinished',
-    status: 409,
-    message: `the backup ${interrupted} in ${name} was not finished, or its file "complete" is lost; make a backup again, or name another one with --backup`,
-  });
+  throw conflict(
+    `the backup ${interrupted} in ${name} was not finished, or its file "complete" is lost; make a backup again, or name another one with --backup`,
+    'backup_unfinished',
+  );
 }
 
 /**
@@ -81,11 +80,10 @@ export async function readManifest({ objects }: BackupTarget, id: string): Promi
   const tree: unknown = JSON.parse(bytes.toString('utf8'));
   const format = (tree as { format?: unknown }).format;
   if (format !== FORMAT) {
-    throw new AppError({
-      code: 'backup_format_unknown',
-      status: 409,
-      message: `the backup ${id} has format ${format}, and this release reads format ${FORMAT}; use the release that made it, or a newer one`,
-    });
+    throw conflict(
+      `the backup ${id} has format ${format}, and this release reads format ${FORMAT}; use the release that made it, or a newer one`,
+      'backup_format_unknown',
+    );
   }
   return Manifest.parse(tree);
 }

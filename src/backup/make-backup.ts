@@ -28,6 +28,7 @@ export interface BackupContext {
   readonly direct: Sql;
   readonly objects: Objects;
   readonly installationId: string;
+  /** Folder of the migrations. */
   readonly migrations: string;
 }
 
@@ -68,11 +69,7 @@ export async function withBackupLock<T>(
     });
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== 'lock_held') throw error;
-    throw new AppError({
-      code: 'backup_running',
-      status: 409,
-      message: 'another process is making a backup of this installation; wait until it is done',
-    });
+    throw conflict('another process is making a backup of this installation; wait until it is done', 'backup_running');
   }
 }
 
@@ -299,11 +296,10 @@ async function readPrevious(
     const fault = await checkFile(target.objects, manifest.objects, signal);
     return fault === null ? manifest : null;
   }
-  throw new AppError({
-    code: 'backup_foreign',
-    status: 409,
-    message: `${target.name} holds backups of another installation; choose another folder or prefix`,
-  });
+  throw conflict(
+    `${target.name} holds backups of another installation; choose another folder or prefix`,
+    'backup_foreign',
+  );
 }
 
 function entriesOf(target: BackupTarget, list: LineFile, signal: AbortSignal): SortedCursor<ObjectEntry> {

@@ -170,18 +170,12 @@ export interface BucketToIndex {
 
 /** List the buckets with searchable documents, including documents without vectors. */
 export async function selectBucketsToIndex(sql: Sql): Promise<BucketToIndex[]> {
-  const rows = await sql`
-    SELECT b.id, b.org_id, b.name, sum(g.chunks_count)::bigint AS chunks
+  return sql<BucketToIndex[]>`
+    SELECT b.id, b.org_id AS "orgId", b.name, sum(g.chunks_count)::bigint AS chunks
     FROM buckets b JOIN index_tables t ON t.bucket_id = b.id
     JOIN documents d ON d.bucket_id = b.id AND d.status <> 'deleting'
     JOIN generations g ON g.id = d.active_generation
     WHERE b.deleting_at IS NULL GROUP BY 1, 2, 3 ORDER BY 1`;
-  return rows.map((row) => ({
-    id: row['id'] as string,
-    orgId: row['org_id'] as string,
-    name: row['name'] as string,
-    chunks: Number(row['chunks']),
-  }));
 }
 
 /** Return true if there is an API key with this public id. */

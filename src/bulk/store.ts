@@ -70,17 +70,19 @@ export async function updateBackend(sql: Sql, held: HeldJob, spec: SwitchedSpec)
 
 /** Read a job and its finished chunks in one snapshot. Return null if the organization has no such bulk job. */
 export async function selectBulkJob(sql: Sql, orgId: string, id: string): Promise<BulkJob | null> {
-  const [row] = await sql`
-    SELECT bulk_jobs.job_id, bulk_jobs.model, bulk_jobs.backend, bulk_jobs.dimensions, bulk_jobs.vector_dimensions,
-           bulk_jobs.task_type, bulk_jobs.input_count, bulk_jobs.chunk_size, bulk_jobs.token_count,
-           bulk_jobs.resumes_job_id, bulk_jobs.result_model, bulk_jobs.swept_at, jobs.org_id, jobs.status,
-           jobs.failed_phase, jobs.error_category, jobs.error_message, jobs.retryable, jobs.completed_at,
-           coalesce(bulk_jobs.completed_count, (
-             SELECT coalesce(sum(texts), 0)::int FROM bulk_chunks WHERE bulk_chunks.job_id = bulk_jobs.job_id
-           )) AS completed_now
-    FROM bulk_jobs JOIN jobs ON jobs.id = bulk_jobs.job_id
-    WHERE bulk_jobs.job_id = ${id} AND jobs.org_id = ${orgId}`;
-  return row ? toBulkJob(row) : null;
+  const [row] = await sql<BulkJob[]>`
+    SELECT b.job_id AS id, b.model, b.backend, b.dimensions, b.vector_dimensions AS "vectorDimensions",
+           b.task_type AS "taskType", b.input_count AS "inputCount", b.chunk_size AS "chunkSize",
+           b.token_count AS "tokenCount", b.resumes_job_id AS "resumesJobId", b.result_model AS "resultModel",
+           b.swept_at IS NOT NULL AS "isSwept", jobs.org_id AS "orgId", jobs.status,
+           jobs.failed_phase AS "failedPhase", jobs.error_category AS "errorCategory",
+           jobs.error_message AS "errorMessage", jobs.retryable, jobs.completed_at AS "completedAt",
+           coalesce(b.completed_count, (
+             SELECT coalesce(sum(texts), 0)::int FROM bulk_chunks WHERE bulk_chunks.job_id = b.job_id
+           )) AS "completedCount"
+    FROM bulk_jobs b JOIN jobs ON jobs.id = b.job_id
+    WHERE b.job_id = ${id} AND jobs.org_id = ${orgId}`;
+  return row ?? null;
 }
 
 /** Count the texts of these jobs: embedded so far, and in total. */
@@ -88,17 +90,12 @@ export async function countTexts(
   sql: Sql,
   jobIds: readonly string[],
 ): Promise<Map<string, { done: number; total: number }>> {
-  const rows = await sql`
-    SELECT b.job_id, b.input_count, coalesce(b.completed_count, done.texts, 0)::int AS completed
+  const rows = await sql<{ id: string; done: number; total: number }[]>`
+    SELECT b.job_id AS id, b.input_count AS total, coalesce(b.completed_count, done.texts, 0)::int AS done
     FROM bulk_jobs b
     LEFT JOIN LATERAL (SELECT sum(texts) AS texts FROM bulk_chunks c WHERE c.job_id = b.job_id) AS done ON true
     WHERE b.job_id = ANY(${sql.array([...jobIds])}::text[])`;
-  return new Map(
-    rows.map((row) => [
-      row['job_id'] as string,
-      { done: row['completed'] as number, total: row['input_count'] as number },
-    ]),
-  );
+  return new Map(rows.map(({ id, done, total }) => [id, { done, total }]));
 }
 
 export interface FinishedChunk {
@@ -112,17 +109,9 @@ export interface FinishedChunk {
 
 /** Read the finished chunks of a job, in completion order. */
 export async function selectFinishedChunks(sql: Sql, jobId: string): Promise<FinishedChunk[]> {
-  const rows = await sql`
+  return sql<FinishedChunk[]>`
     SELECT chunk, texts, space, used, cost, inherited FROM bulk_chunks
     WHERE job_id = ${jobId} ORDER BY finished_at, chunk`;
-  return rows.map((row) => ({
-    chunk: row['chunk'] as number,
-    texts: row['texts'] as number,
-    space: row['space'] as string,
-    used: row['used'] as UsedModel[],
-    cost: row['cost'] as number,
-    inherited: row['inherited'] as boolean,
-  }));
 }
 
 /**
@@ -219,12 +208,11 @@ export async function selectToSweep(
   olderThanMs: number,
   limit: number,
 ): Promise<{ id: string; orgId: string }[]> {
-  const rows = await sql<{ id: string; org_id: string }[]>`
-    SELECT jobs.id, jobs.org_id FROM bulk_jobs JOIN jobs ON jobs.id = bulk_jobs.job_id
+  return sql<{ id: string; orgId: string }[]>`
+    SELECT jobs.id, jobs.org_id AS "orgId" FROM bulk_jobs JOIN jobs ON jobs.id = bulk_jobs.job_id
     WHERE swept_at IS NULL AND ${isFinished(sql)}
       AND jobs.completed_at < now() - ${olderThanMs}::double precision * interval '1 millisecond'
     ORDER BY bulk_jobs.created_at LIMIT ${limit}`;
-  return rows.map((row) => ({ id: row.id, orgId: row.org_id }));
 }
 
 /** Record that a job's files were deleted: keep its text count, and delete the rows of its chunks. */
@@ -240,30 +228,4 @@ export async function markSwept(sql: Sql, jobId: string): Promise<void> {
 export async function findExistingJobs(sql: Sql, ids: readonly string[]): Promise<Set<string>> {
   const rows = await sql<{ id: string }[]>`SELECT id FROM jobs WHERE id = ANY(${sql.array([...ids])}::text[])`;
   return new Set(rows.map((row) => row.id));
-}
-
-function toBulkJob(row: Record<string, unknown>): BulkJob {
-  const text = (name: string) => row[name] as string | null;
-  return {
-    id: row['job_id'] as string,
-    orgId: row['org_id'] as string,
-    status: row['status'] as JobStatus,
-    failedPhase: text('failed_phase'),
-    errorCategory: text('error_category'),
-    errorMessage: text('error_message'),
-    retryable: row['retryable'] as boolean | null,
-    completedAt: row['completed_at'] as Date | null,
-    completedCount: row['completed_now'] as number,
-    resultModel: text('result_model'),
-    isSwept: row['swept_at'] !== null,
-    model: row['model'] as string,
-    backend: row['backend'] as string,
-    dimensions: row['dimensions'] as number | null,
-    vectorDimensions: row['vector_dimensions'] as number,
-    taskType: row['task_type'] as TaskType | null,
-    inputCount: row['input_count'] as number,
-    chunkSize: row['chunk_size'] as number,
-    tokenCount: Number(row['token_count']),
-    resumesJobId: text('resumes_job_id'),
-  };
 }

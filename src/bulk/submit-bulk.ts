@@ -4,11 +4,12 @@ import type { Caller } from '../access/caller.ts';
 import { requireModelAllowed } from '../access/key-limits.ts';
 import { BULK_PRIORITY_BY_PLAN } from '../access/plans.ts';
 import type { JobModels } from '../embedding/model-choice.ts';
+import { notifyWorkers } from '../jobs/notifier.ts';
 import { enqueueJob } from '../jobs/store.ts';
 import type { Model } from '../models/catalog.ts';
 import { type CountedTokens, limitingModel, sizeOf, tokenLimitExceeded } from '../models/count-tokens.ts';
 import type { TaskType } from '../models/task-types.ts';
-import { AppError } from '../platform/errors.ts';
+import { type AppError, invalidSettings } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
 import { mayHaveCommitted } from '../platform/postgres.ts';
 import type { Threads } from '../platform/threads.ts';
@@ -95,9 +96,7 @@ export async function submitBulkJob(
     }
     throw error;
   }
-  await context.notifier
-    .notifyQueued('bulk')
-    .catch((error) => logger.debug({ err: error }, 'notification of a queued job was lost'));
+  await notifyWorkers(context, 'bulk');
   return {
     reply: {
       id,
@@ -164,8 +163,7 @@ function refusal(
 ): AppError {
   if ('fault' in reply) {
     const { id } = checkedBy[reply.check] as Model;
-    const message = `settings are not valid:\n  - models: the tokenizer of ${id} ${reply.fault}`;
-    return new AppError({ code: 'config_invalid', status: 500, message });
+    return invalidSettings([`models: the tokenizer of ${id} ${reply.fault}`]);
   }
   const { index, tokens, check } = reply.tooLong;
   const model = checkedBy[check] as Model;

@@ -3,7 +3,7 @@ import { recordAudit } from '../access/audit.ts';
 import { lockForMove, markArrived } from '../access/move-store.ts';
 import { prepareCopy } from '../backup/snapshot-store.ts';
 import { checkLineFiles } from '../backup/verify-backup.ts';
-import { AppError, conflict } from '../platform/errors.ts';
+import { conflict } from '../platform/errors.ts';
 import { inTransaction } from '../platform/postgres.ts';
 import { insertTables, stageSealed, stageTables } from './import-organization.ts';
 import { findImport, markStep } from './import-store.ts';
@@ -66,11 +66,10 @@ async function waitForRelease(
     const release = await findRelease(place, key, manifest);
     if (release !== null) return release;
     if (performance.now() >= untilMs) {
-      throw new AppError({
-        code: 'organization_not_released',
-        status: 409,
-        message: `the source still serves ${manifest.organization.name}, and two installations must not; run "service orgs release ${manifest.organization.name}" there, and copy the folder "last" and the files release.json and release.json.signature if the places differ`,
-      });
+      throw conflict(
+        `the source still serves ${manifest.organization.name}, and two installations must not; run "service orgs release ${manifest.organization.name}" there, and copy the folder "last" and the files release.json and release.json.signature if the places differ`,
+        'organization_not_released',
+      );
     }
     await delay(POLL_MS, undefined, { signal });
   }

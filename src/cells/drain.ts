@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { lockForMove, updateMoveState } from '../access/move-store.ts';
 import { STATES_KEPT_MS } from '../access/moving-organizations.ts';
-import { AppError, notFound } from '../platform/errors.ts';
+import { notFound, tryLater } from '../platform/errors.ts';
 import { inTransaction, type Sql } from '../platform/postgres.ts';
 import { countWork, hasPassed, nextTransaction, requeueJobs } from './drain-store.ts';
 import type { MoveContext, MoveOptions } from './move-context.ts';
@@ -79,13 +79,10 @@ export async function waitForTransactions(direct: Sql, signal: AbortSignal): Pro
   const next = await nextTransaction(direct);
   while (!(await hasPassed(direct, next))) {
     if (performance.now() >= untilMs) {
-      throw new AppError({
-        code: 'organization_busy',
-        status: 503,
-        message:
-          'transactions that began before the export do not end; end them (see pg_stat_activity), and run the command again to continue',
-        retryable: true,
-      });
+      throw tryLater(
+        'transactions that began before the export do not end; end them (see pg_stat_activity), and run the command again to continue',
+        'organization_busy',
+      );
     }
     await delay(POLL_MS, undefined, { signal });
   }

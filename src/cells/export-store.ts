@@ -86,8 +86,8 @@ export async function selectNeeds(tx: Sql, orgId: string): Promise<Omit<Needs, '
       SELECT FROM documents d JOIN generations g ON g.id = d.active_generation
       WHERE d.bucket_id = b.id AND d.status <> 'deleting' AND g.space <> ${KEYWORD_ONLY})
     ORDER BY 1`;
-  const maps = await tx`
-    SELECT DISTINCT m.version, m.space_id, m.model, encode(m.sha256, 'hex') AS sha256
+  const maps = await tx<Needs['maps']>`
+    SELECT DISTINCT m.version, m.space_id AS space, m.model, encode(m.sha256, 'hex') AS sha256
     FROM generations g JOIN projection_maps m ON m.version = g.map_version WHERE g.org_id = ${orgId} ORDER BY 1`;
   const spaces = await tx<Needs['spaces']>`
     SELECT id, encode(sha256, 'hex') AS sha256 FROM projection_spaces
@@ -100,12 +100,7 @@ export async function selectNeeds(tx: Sql, orgId: string): Promise<Omit<Needs, '
     SELECT DISTINCT connection FROM sources WHERE org_id = ${orgId} ORDER BY 1`;
   return {
     vectors: [...vectors],
-    maps: maps.map((row) => ({
-      version: Number(row['version']),
-      space: row['space_id'] as string,
-      model: row['model'] as string,
-      sha256: row['sha256'] as string,
-    })),
+    maps: [...maps],
     spaces: [...spaces],
     routing: routing.map(({ model }) => model).filter((model) => model !== null),
     engines: engines.map(({ engine }) => engine),

@@ -8,7 +8,7 @@ import { inGroups, readObjectEntries } from '../backup/stored-objects.ts';
 import type { BackupTarget } from '../backup/target.ts';
 import { checkContents, checkLineFiles } from '../backup/verify-backup.ts';
 import { type ReindexContext, rebuildIndex } from '../ingest/reindex/reindex-bucket.ts';
-import { AppError } from '../platform/errors.ts';
+import { AppError, conflict } from '../platform/errors.ts';
 import { inTransaction, isUniqueViolation, type Sql } from '../platform/postgres.ts';
 import { seal, unseal } from '../platform/seal.ts';
 import { findIncomplete } from './check-index.ts';
@@ -248,11 +248,10 @@ class ImportRun {
     }
     if (faults.length === 0) return;
     const lines = faults.map((fault) => `\n  - ${fault}`);
-    throw new AppError({
-      code: 'import_incomplete',
-      status: 409,
-      message: `the organization has not arrived as it was exported; run the import again, which builds incomplete indexes anew, or discard it with "service orgs delete ${organization.name}":${lines.join('')}`,
-    });
+    throw conflict(
+      `the organization has not arrived as it was exported; run the import again, which builds incomplete indexes anew, or discard it with "service orgs delete ${organization.name}":${lines.join('')}`,
+      'import_incomplete',
+    );
   }
 }
 

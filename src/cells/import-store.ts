@@ -24,22 +24,13 @@ export async function findImport(
   sql: Sql,
   by: { readonly moveId: string } | { readonly orgId: string },
 ): Promise<ImportRecord | null> {
-  const [row] = await sql`
-    SELECT move_id, org_id, generation_offset, rows_at, objects_at, rebuilt, left_out, verified_at, activated_at
+  const [row] = await sql<ImportRecord[]>`
+    SELECT move_id AS "moveId", org_id AS "orgId", generation_offset AS "generationOffset",
+           rows_at IS NOT NULL AS "hasRows", objects_at IS NOT NULL AS "hasObjects", rebuilt, left_out AS "leftOut",
+           verified_at IS NOT NULL AS "isVerified", activated_at IS NOT NULL AS "isActivated"
     FROM organization_imports
     WHERE ${'moveId' in by ? sql`move_id = ${by.moveId}` : sql`org_id = ${by.orgId}`}`;
-  if (!row) return null;
-  return {
-    moveId: row['move_id'] as string,
-    orgId: row['org_id'] as string,
-    generationOffset: Number(row['generation_offset']),
-    hasRows: row['rows_at'] !== null,
-    hasObjects: row['objects_at'] !== null,
-    rebuilt: row['rebuilt'] as string[],
-    leftOut: row['left_out'] as string[],
-    isVerified: row['verified_at'] !== null,
-    isActivated: row['activated_at'] !== null,
-  };
+  return row ?? null;
 }
 
 /** Insert the record of a new import. Replace that of an earlier import of the organization, which has since left. */
@@ -209,11 +200,11 @@ export async function selectGenerationsOf(sql: Sql, orgId: string, documentIds: 
 
 /** Count an organization's searchable documents and their chunks. */
 export async function countLive(sql: Sql, orgId: string): Promise<{ documents: number; chunks: number }> {
-  const [row] = await sql`
+  const [row] = await sql<[{ documents: number; chunks: number }]>`
     SELECT count(*)::int AS documents, coalesce(sum(g.chunks_count), 0)::bigint AS chunks
     FROM documents d JOIN generations g ON g.id = d.active_generation
     WHERE d.org_id = ${orgId} AND d.status <> 'deleting'`;
-  return { documents: row?.['documents'] as number, chunks: Number(row?.['chunks']) };
+  return row;
 }
 
 /** List rows of other organizations that hold a value that must be unique in an installation. */

@@ -1,21 +1,14 @@
 import { lockForMove, type MovingOrganization } from '../access/move-store.ts';
+import type { BackupContext } from '../backup/make-backup.ts';
 import type { BackupTarget } from '../backup/target.ts';
-import { AppError, notFound } from '../platform/errors.ts';
-import type { Objects } from '../platform/objects/objects.ts';
+import { AppError, conflict, notFound } from '../platform/errors.ts';
 import { inTransaction, type Sql, withAdvisoryLock } from '../platform/postgres.ts';
 import type { KeyRing } from '../platform/secret-key.ts';
 import type { ExportKey } from './export-key.ts';
 
 /** Parts of an installation that a move needs. */
-export interface MoveContext {
-  readonly sql: Sql;
-  /** Connection pool for advisory locks and snapshots. It must not use a transaction pooler. */
-  readonly direct: Sql;
-  readonly objects: Objects;
+export interface MoveContext extends Omit<BackupContext, 'keyRing'> {
   readonly keyRing: Pick<KeyRing, 'apiKeyPepper' | 'encryption'>;
-  readonly installationId: string;
-  /** Folder of the migrations. */
-  readonly migrations: string;
 }
 
 /** Progress of a step of a move. */
@@ -60,10 +53,6 @@ export async function withMoveLock<T>(
     });
   } catch (error) {
     if (!(error instanceof AppError) || error.code !== 'lock_held') throw error;
-    throw new AppError({
-      code: 'move_running',
-      status: 409,
-      message: 'another process is moving this organization; wait until it is done, or stop it',
-    });
+    throw conflict('another process is moving this organization; wait until it is done, or stop it', 'move_running');
   }
 }

@@ -3,7 +3,7 @@ import type { Caller } from '../access/caller.ts';
 import { requireOrgAdmin } from '../access/roles.ts';
 import { checkRowLimit } from '../access/row-limits-store.ts';
 import { cancelJobsOf } from '../jobs/document-jobs-store.ts';
-import { AppError, conflict, forbidden, invalidRequest } from '../platform/errors.ts';
+import { conflict, forbidden, invalidRequest } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
 import { isUniqueViolation, type Sql } from '../platform/postgres.ts';
 import { markBucketDeleting, markBucketDocuments } from './deletion-store.ts';
@@ -29,11 +29,7 @@ export async function createBucket(
     return await sql.begin((tx) => addBucket(tx, caller, bucket));
   } catch (error) {
     if (!isUniqueViolation(error)) throw error;
-    throw new AppError({
-      code: 'bucket_exists',
-      status: 409,
-      message: `a bucket named "${bucket.name}" already exists; choose another name`,
-    });
+    throw conflict(`a bucket named "${bucket.name}" already exists; choose another name`, 'bucket_exists');
   }
 }
 
@@ -66,11 +62,7 @@ export async function createCollection(
     });
   } catch (error) {
     if (!isUniqueViolation(error)) throw error;
-    throw new AppError({
-      code: 'collection_exists',
-      status: 409,
-      message: `a collection named "${name}" already exists; choose another name`,
-    });
+    throw conflict(`a collection named "${name}" already exists; choose another name`, 'collection_exists');
   }
 }
 

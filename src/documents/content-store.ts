@@ -85,29 +85,15 @@ export async function findVersionsOfPath(
   bucketId: string,
   sourcePath: string,
 ): Promise<PathVersion[]> {
-  const rows = await sql`
-    SELECT id, status, sha256, size_bytes, collection_id, metadata, privacy_level, classification, review_status,
-           public_accessible, scope, access_list, ${lastJobOf(sql)} AS job_id
+  const rows = await sql<(Omit<PathVersion, 'access'> & AccessPolicy)[]>`
+    SELECT id, status, sha256, size_bytes AS "sizeBytes", collection_id AS "collectionId", metadata, privacy_level,
+           classification, review_status, public_accessible, scope, access_list, ${lastJobOf(sql)} AS "jobId"
     FROM documents
     WHERE ${isVersionOfPath(sql, caller, bucketId, sourcePath)}
     ORDER BY id DESC LIMIT 1000`;
-  return rows.map((row) => ({
-    id: row['id'] as string,
-    status: row['status'] as DocumentStatus,
-    sha256: row['sha256'] as Buffer,
-    sizeBytes: Number(row['size_bytes']),
-    collectionId: row['collection_id'] as string | null,
-    jobId: row['job_id'] as string | null,
-    metadata: row['metadata'] as Record<string, string>,
-    access: {
-      privacy_level: row['privacy_level'] as number,
-      classification: row['classification'] as string,
-      review_status: row['review_status'] as string,
-      public_accessible: row['public_accessible'] as boolean,
-      scope: row['scope'] as string | null,
-      access_list: row['access_list'] as string[] | null,
-    },
-  }));
+  return rows.map(({ id, status, sha256, sizeBytes, collectionId, jobId, metadata, ...access }) => {
+    return { id, status, sha256, sizeBytes, collectionId, jobId, metadata, access };
+  });
 }
 
 /** Find the newest document uploaded to each path that the caller may see. */
@@ -117,23 +103,15 @@ export async function findNewestOfPaths(
   bucketId: string,
   paths: readonly string[],
 ): Promise<Map<string, Pick<PathVersion, 'id' | 'status' | 'sha256' | 'jobId'>>> {
-  const rows = await sql`
-    SELECT DISTINCT ON (source_path) id, source_path, status, sha256, ${lastJobOf(sql)} AS job_id FROM documents
+  type Newest = Pick<PathVersion, 'id' | 'status' | 'sha256' | 'jobId'> & { readonly path: string };
+  const rows = await sql<Newest[]>`
+    SELECT DISTINCT ON (source_path) id, source_path AS path, status, sha256, ${lastJobOf(sql)} AS "jobId"
+    FROM documents
     WHERE documents.org_id = ${caller.orgId} AND documents.bucket_id = ${bucketId} AND documents.source_id IS NULL
       AND md5(source_path) = ANY(SELECT md5(path) FROM unnest(${sql.array([...paths])}::text[]) AS path)
       AND source_path = ANY(${sql.array([...paths])}::text[]) AND ${visibleTo(sql, caller)}
     ORDER BY source_path, id DESC`;
-  return new Map(
-    rows.map((row) => [
-      row['source_path'] as string,
-      {
-        id: row['id'] as string,
-        status: row['status'] as DocumentStatus,
-        sha256: row['sha256'] as Buffer,
-        jobId: row['job_id'] as string | null,
-      },
-    ]),
-  );
+  return new Map(rows.map(({ path, ...document }) => [path, document]));
 }
 
 /** Newest document uploaded to a path. */
@@ -152,19 +130,14 @@ export async function listPathDocuments(
   bucketId: string,
   page: { readonly prefix: string; readonly afterPath: string; readonly limit: number },
 ): Promise<PathDocument[]> {
-  const rows = await sql`
-    SELECT DISTINCT ON (source_path COLLATE "C") id, source_path, sha256, size_bytes, status FROM documents
+  return sql<PathDocument[]>`
+    SELECT DISTINCT ON (source_path COLLATE "C") id, source_path AS "sourcePath", encode(sha256, 'hex') AS sha256,
+           size_bytes AS "sizeBytes", status
+    FROM documents
     WHERE org_id = ${caller.orgId} AND bucket_id = ${bucketId} AND source_path IS NOT NULL AND source_id IS NULL
       AND starts_with(source_path, ${page.prefix}) AND source_path COLLATE "C" > ${page.afterPath}
       AND ${visibleTo(sql, caller)}
     ORDER BY source_path COLLATE "C", id DESC LIMIT ${page.limit}`;
-  return rows.map((row) => ({
-    id: row['id'] as string,
-    sourcePath: row['source_path'] as string,
-    sha256: (row['sha256'] as Buffer).toString('hex'),
-    sizeBytes: Number(row['size_bytes']),
-    status: row['status'] as DocumentStatus,
-  }));
 }
 
 /** Update the upload fields of a document whose content was replaced. */

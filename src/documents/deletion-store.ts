@@ -1,6 +1,6 @@
 import type { Caller } from '../access/caller.ts';
 import { isUnfinished } from '../jobs/state-store.ts';
-import type { Sql } from '../platform/postgres.ts';
+import type { Sql, SqlFragment } from '../platform/postgres.ts';
 import { type ReadableFields, visibleTo } from './visibility.ts';
 
 /** Document marked as deleted, but not yet removed. */
@@ -57,14 +57,13 @@ export async function findMarked(
   limit: number,
   exceptBuckets: readonly string[] = [],
 ): Promise<MarkedDocument[]> {
-  const rows = await sql`
-    SELECT id, org_id, bucket_id, chunks_count, hard_delete_job_id FROM documents
+  return sql<MarkedDocument[]>`
+    SELECT ${markedColumns(sql)} FROM documents
     WHERE status = 'deleting' AND NOT EXISTS (
       SELECT 1 FROM jobs WHERE jobs.id = documents.hard_delete_job_id
         AND ${isUnfinished(sql)})
       AND bucket_id <> ALL(${sql.array([...exceptBuckets])}::text[])
     ORDER BY bucket_id, id LIMIT ${limit}`;
-  return rows.map(toMarked);
 }
 
 /** Find the documents that share the bytes of a file, and whether the caller may see each of them. */
@@ -73,11 +72,10 @@ export async function findDocumentsOfFile(
   caller: Caller,
   objectKey: string,
 ): Promise<{ id: string; isVisible: boolean }[]> {
-  const rows = await sql`
-    SELECT id, (${visibleTo(sql, caller)}) IS TRUE AS is_visible FROM documents
+  return sql<{ id: string; isVisible: boolean }[]>`
+    SELECT id, (${visibleTo(sql, caller)}) IS TRUE AS "isVisible" FROM documents
     WHERE object_key = ${objectKey} AND object_key LIKE 'files/%' AND org_id = ${caller.orgId}
       AND status <> 'deleting'`;
-  return rows.map((row) => ({ id: row['id'] as string, isVisible: row['is_visible'] as boolean }));
 }
 
 /** Find the keys of files whose bytes no other documents need. */
@@ -96,10 +94,9 @@ export async function findUnsharedFiles(sql: Sql, documentIds: readonly string[]
 
 /** Find the documents that a hard delete still has to remove, by id. */
 export async function findMarkedBy(sql: Sql, orgId: string, hardDeleteJobId: string): Promise<MarkedDocument[]> {
-  const rows = await sql`
-    SELECT id, org_id, bucket_id, chunks_count, hard_delete_job_id FROM documents
+  return sql<MarkedDocument[]>`
+    SELECT ${markedColumns(sql)} FROM documents
     WHERE org_id = ${orgId} AND hard_delete_job_id = ${hardDeleteJobId} AND status = 'deleting' ORDER BY id`;
-  return rows.map(toMarked);
 }
 
 /** Compute hexadecimal hashes of the names and bytes of these documents, which identify their files. */
@@ -108,14 +105,10 @@ export async function findFileHashes(
   orgId: string,
   documentIds: readonly string[],
 ): Promise<{ id: string; fileNameSha256: string; sha256: string }[]> {
-  const rows = await sql`
-    SELECT id, encode(sha256(convert_to(file_name, 'UTF8')), 'hex') AS file_name_sha256, encode(sha256, 'hex') AS sha256
+  return sql<{ id: string; fileNameSha256: string; sha256: string }[]>`
+    SELECT id, encode(sha256, 'hex') AS sha256,
+           encode(sha256(convert_to(file_name, 'UTF8')), 'hex') AS "fileNameSha256"
     FROM documents WHERE org_id = ${orgId} AND id = ANY(${sql.array([...documentIds])}::text[]) ORDER BY id`;
-  return rows.map((row) => ({
-    id: row['id'] as string,
-    fileNameSha256: row['file_name_sha256'] as string,
-    sha256: row['sha256'] as string,
-  }));
 }
 
 /** Read the fields that decide who may read documents, by id. Omit deleted documents. */
@@ -153,7 +146,7 @@ export async function unmarkDocuments(
   hardDeleteJobId: string,
 ): Promise<UnmarkedDocument[]> {
   // Lock first, in the same order as edits.
-  const rows = await tx`
+  return tx<UnmarkedDocument[]>`
     WITH own AS MATERIALIZED (
       SELECT id FROM documents
       WHERE org_id = ${orgId} AND bucket_id = ${bucketId} AND hard_delete_job_id = ${hardDeleteJobId}
@@ -163,17 +156,8 @@ export async function unmarkDocuments(
     SET status = CASE WHEN searchable THEN 'queued' WHEN file_type IS NULL THEN 'failed' ELSE 'ready' END,
         hard_delete_job_id = NULL, updated_at = now()
     FROM own WHERE documents.id = own.id
-    RETURNING documents.*`;
-  return rows.map((row) => ({
-    id: row['id'] as string,
-    collectionId: row['collection_id'] as string | null,
-    isSearchable: row['searchable'] as boolean,
-    objectKey: row['object_key'] as string,
-    fileName: row['file_name'] as string,
-    sizeBytes: Number(row['size_bytes']),
-    sourcePath: row['source_path'] as string | null,
-    metadata: row['metadata'] as Record<string, string>,
-  }));
+    RETURNING documents.id, collection_id AS "collectionId", searchable AS "isSearchable", object_key AS "objectKey",
+              file_name AS "fileName", size_bytes AS "sizeBytes", source_path AS "sourcePath", metadata`;
 }
 
 /** Move the remaining documents of a hard delete to another one. */
@@ -196,22 +180,17 @@ export async function removeDocuments(sql: Sql, orgId: string, documentIds: read
 
 /** Find deleted buckets without documents. */
 export async function findEmptiedBuckets(sql: Sql): Promise<{ id: string; orgId: string }[]> {
-  const rows = await sql`
-    SELECT id, org_id FROM buckets b WHERE deleting_at IS NOT NULL
+  return sql<{ id: string; orgId: string }[]>`
+    SELECT id, org_id AS "orgId" FROM buckets b WHERE deleting_at IS NOT NULL
       AND NOT EXISTS (SELECT 1 FROM documents d WHERE d.bucket_id = b.id)`;
-  return rows.map((row) => ({ id: row['id'] as string, orgId: row['org_id'] as string }));
 }
 
 export async function removeBucket(sql: Sql, orgId: string, bucketId: string): Promise<void> {
   await sql`DELETE FROM buckets WHERE org_id = ${orgId} AND id = ${bucketId}`;
 }
 
-function toMarked(row: Record<string, unknown>): MarkedDocument {
-  return {
-    id: row['id'] as string,
-    orgId: row['org_id'] as string,
-    bucketId: row['bucket_id'] as string,
-    chunksCount: (row['chunks_count'] as number | null) ?? 0,
-    hardDeleteJobId: row['hard_delete_job_id'] as string | null,
-  };
+function markedColumns(sql: Sql): SqlFragment {
+  return sql`
+    id, org_id AS "orgId", bucket_id AS "bucketId", coalesce(chunks_count, 0) AS "chunksCount",
+    hard_delete_job_id AS "hardDeleteJobId"`;
 }

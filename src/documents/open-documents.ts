@@ -1,8 +1,5 @@
 import type { Chore } from '../platform/chores.ts';
-import type { Logger } from '../platform/logger.ts';
-import type { Objects } from '../platform/objects/objects.ts';
-import type { Sql } from '../platform/postgres.ts';
-import { type IndexRemoval, purgeDeleted, type RemovalContext } from './remove-documents.ts';
+import { purgeDeleted, type RemovalContext } from './remove-documents.ts';
 import { sweepOrphans } from './sweep-orphans.ts';
 
 const ORPHANS_EVERY_MS = 6 * 3_600_000;
@@ -19,15 +16,8 @@ export interface Documents {
   readonly chores: (everyMs: number) => readonly Chore[];
 }
 
-export function openDocuments(context: {
-  readonly sql: Sql;
-  readonly objects: Objects;
-  readonly index: IndexRemoval;
-  readonly logger: Logger;
-  readonly erase: RemovalContext['erase'];
-}): Documents {
-  const { sql, objects, index, logger, erase } = context;
-  const removal: RemovalContext = { sql, objects, index, logger, erase };
+export function openDocuments(removal: RemovalContext): Documents {
+  const { sql, objects, index } = removal;
   const purge = async (signal: AbortSignal) => void (await purgeDeleted(removal, signal));
   return {
     removal,

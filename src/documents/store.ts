@@ -1,8 +1,16 @@
 import type { Caller } from '../access/caller.ts';
 import { notFound } from '../platform/errors.ts';
+import { viewOf } from '../platform/postgres/records.ts';
 import type { Sql, SqlFragment } from '../platform/postgres.ts';
 import { accessOf } from './access-list.ts';
-import type { BucketPolicy, BucketView, CollectionView, DocumentStatus, DocumentView, Engine } from './schema.ts';
+import {
+  type BucketPolicy,
+  type BucketView,
+  type CollectionView,
+  type DocumentStatus,
+  DocumentView,
+  type Engine,
+} from './schema.ts';
 import { hidesFrom, readsEverything, visibleTo } from './visibility.ts';
 
 type Row = Record<string, unknown>;
@@ -45,16 +53,12 @@ export async function countInBucket(
   caller: Caller,
   bucketId: string,
 ): Promise<{ documents: number; chunks: number; chunksByWords: number }> {
-  const [row] = await sql`
+  const [row] = await sql<[{ documents: number; chunks: number; chunksByWords: number }]>`
     SELECT count(*)::int AS documents,
-           coalesce(sum(chunks_count) FILTER (WHERE keyword_only AND status = 'ready'), 0)::bigint AS by_words,
+           coalesce(sum(chunks_count) FILTER (WHERE keyword_only AND status = 'ready'), 0)::bigint AS "chunksByWords",
            coalesce(sum(chunks_count) FILTER (WHERE active_generation IS NOT NULL), 0)::bigint AS chunks
     FROM documents WHERE bucket_id = ${bucketId} AND ${visibleTo(sql, caller)}`;
-  return {
-    documents: row?.['documents'] as number,
-    chunks: Number(row?.['chunks']),
-    chunksByWords: Number(row?.['by_words']),
-  };
+  return row;
 }
 
 /** Build the end of a query by name: rows after the previous page, up to the page size. */
@@ -63,8 +67,8 @@ function afterName(sql: Sql, page: NamePage | undefined): SqlFragment {
 }
 
 export async function listBucketNames(sql: Sql, caller: BucketUser): Promise<{ id: string; name: string }[]> {
-  const rows = await sql`SELECT id, name FROM buckets WHERE ${bucketsOf(sql, caller)} ORDER BY name`;
-  return rows.map((row) => ({ id: row['id'] as string, name: row['name'] as string }));
+  return sql<{ id: string; name: string }[]>`
+    SELECT id, name FROM buckets WHERE ${bucketsOf(sql, caller)} ORDER BY name`;
 }
 
 /** Find a bucket by id or name. @throws AppError `bucket_not_found` (404) */
@@ -192,19 +196,11 @@ export async function findByContent(
   bucketId: string,
   sha256: Buffer,
 ): Promise<{ id: string; status: DocumentStatus; collectionId: string | null; jobId: string | null } | null> {
-  const [row] = await sql`
-    SELECT id, status, collection_id,
-           ${lastJobOf(sql)} AS job_id
-    FROM documents
+  const [row] = await sql<{ id: string; status: DocumentStatus; collectionId: string | null; jobId: string | null }[]>`
+    SELECT id, status, collection_id AS "collectionId", ${lastJobOf(sql)} AS "jobId" FROM documents
     WHERE bucket_id = ${bucketId} AND sha256 = ${sha256} AND ${isKept(sql, caller)}
     ORDER BY id LIMIT 1`;
-  if (!row) return null;
-  return {
-    id: row['id'] as string,
-    status: row['status'] as DocumentStatus,
-    collectionId: row['collection_id'] as string | null,
-    jobId: row['job_id'] as string | null,
-  };
+  return row ?? null;
 }
 
 /** Build the condition that the caller sees a document that has not failed, so its bytes need no new upload. */
@@ -286,38 +282,16 @@ function toCollection(row: Row): CollectionView {
   };
 }
 
+const DOCUMENT_COLUMNS = Object.keys(DocumentView.shape);
+
 export function toDocument(row: Row): DocumentView {
   const hasFailed = row['status'] === 'failed' || row['content_pending'] === true;
   return {
-    id: row['id'] as string,
-    bucket_id: row['bucket_id'] as string,
-    collection_id: row['collection_id'] as string | null,
-    file_name: row['file_name'] as string,
-    file_type: row['file_type'] as string | null,
-    content_type: row['content_type'] as string | null,
-    size_bytes: Number(row['size_bytes']),
+    ...(viewOf(row, DOCUMENT_COLUMNS) as DocumentView),
     sha256: (row['sha256'] as Buffer).toString('hex'),
-    status: row['status'] as DocumentStatus,
     error_message: hasFailed ? (row['error_message'] as string | null) : null,
     error_category: hasFailed ? ((row['error_category'] as string | null | undefined) ?? null) : null,
     job_id: (row['job_id'] as string | null | undefined) ?? null,
-    searchable: row['searchable'] as boolean,
-    chunks_count: row['chunks_count'] as number | null,
-    page_count: row['page_count'] as number | null,
-    embed_model: row['embed_model'] as string | null,
-    metadata: row['metadata'] as Record<string, string>,
-    privacy_level: row['privacy_level'] as number,
-    classification: row['classification'] as string,
-    review_status: row['review_status'] as string,
-    scope: row['scope'] as string | null,
-    internal_accessible: row['internal_accessible'] as boolean,
-    public_accessible: row['public_accessible'] as boolean,
     access: accessOf(row['access_list'] as string[] | null),
-    owner_department: row['owner_department'] as string | null,
-    uploaded_by_user_id: row['uploaded_by_user_id'] as string | null,
-    source_path: row['source_path'] as string | null,
-    event_time: row['event_time'] instanceof Date ? row['event_time'].toISOString() : null,
-    created_at: (row['created_at'] as Date).toISOString(),
-    updated_at: (row['updated_at'] as Date).toISOString(),
   };
 }

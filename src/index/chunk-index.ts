@@ -30,11 +30,8 @@ export interface ChunkIndex {
   /** Return statistics of a table, or null if it doesn't exist. */
   statistics(table: TableVersion): Promise<TableStatistics | null>;
 
-  /** Read the first chunks of documents (index below `perDocument`), at most `limit`, in any order. */
-  readChunks(
-    table: TableVersion,
-    options: { readonly documentIds: readonly string[]; readonly perDocument: number; readonly limit: number },
-  ): Promise<StoredChunks>;
+  /** Read the first chunks of documents, in any order. */
+  readChunks(table: TableVersion, wanted: FirstChunks): Promise<StoredChunks>;
 
   /** Read the terms of the chunks of generations, in any order. */
   readTokens(table: TableVersion, generations: readonly number[]): AsyncIterable<ChunkTokens>;
@@ -187,6 +184,13 @@ export interface ChunkSelection {
 
 /** Chunk as read from a table. */
 export type StoredChunk = Pick<IndexedChunk, 'chunkId' | 'documentId' | 'generation' | 'chunkIndex' | 'text'>;
+
+/** First chunks of documents (index below `perDocument`), at most `limit` in total. */
+export interface FirstChunks {
+  readonly documentIds: readonly string[];
+  readonly perDocument: number;
+  readonly limit: number;
+}
 
 export interface StoredChunks {
   readonly chunks: readonly StoredChunk[];

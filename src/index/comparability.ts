@@ -1,5 +1,5 @@
 import { LEXICAL_ID } from '../models/catalog.ts';
-import { AppError } from '../platform/errors.ts';
+import { type AppError, conflict, tryLater } from '../platform/errors.ts';
 import type { Sql } from '../platform/postgres.ts';
 import { LEXICAL_SPACE, modelOfSpace } from '../projection/projections.ts';
 import { getIndexTable, hasLiveOfOtherSpace } from './index-store.ts';
@@ -25,19 +25,14 @@ export async function refusalOf(
   { held, given }: { held: string; given: string },
 ): Promise<AppError> {
   if ((await findReindexRun(sql, bucketId))?.origin?.space === given) {
-    return new AppError({
-      code: 'index_moving',
-      status: 503,
-      message: `the bucket is being moved to the space ${given}; it will be tried again`,
-      retryable: true,
+    return tryLater(`the bucket is being moved to the space ${given}; it will be tried again`, 'index_moving', {
       retryAfterSeconds: 30,
     });
   }
-  return new AppError({
-    code: 'not_comparable',
-    status: 409,
-    message: `the bucket has vectors of the space ${held}, which cannot be searched together with vectors of ${given}: ${remedyOf(bucketId, held, given)}`,
-  });
+  return conflict(
+    `the bucket has vectors of the space ${held}, which cannot be searched together with vectors of ${given}: ${remedyOf(bucketId, held, given)}`,
+    'not_comparable',
+  );
 }
 
 function remedyOf(bucketId: string, held: string, given: string): string {

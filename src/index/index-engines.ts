@@ -6,6 +6,7 @@ import type {
   ChunkReader,
   ChunkSelection,
   ChunkTokens,
+  FirstChunks,
   IndexedGeneration,
   ReadOptions,
   SettleOptions,
@@ -62,11 +63,8 @@ export class IndexEngines implements ChunkIndex {
     return this.#of(table.name).statistics(table);
   }
 
-  async readChunks(
-    table: TableVersion,
-    options: { readonly documentIds: readonly string[]; readonly perDocument: number; readonly limit: number },
-  ): Promise<StoredChunks> {
-    return this.#of(table.name).readChunks(table, options);
+  async readChunks(table: TableVersion, wanted: FirstChunks): Promise<StoredChunks> {
+    return this.#of(table.name).readChunks(table, wanted);
   }
 
   readTokens(table: TableVersion, generations: readonly number[]): AsyncIterable<ChunkTokens> {

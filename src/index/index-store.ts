@@ -215,8 +215,9 @@ export async function findDeadGenerations(
   limit: number,
   exceptBuckets: readonly string[] = [],
 ): Promise<{ id: number; bucketId: string; artifactKey: string }[]> {
-  const rows = await sql`
-    SELECT g.id, g.bucket_id, g.artifact_key FROM generations g LEFT JOIN documents d ON d.id = g.document_id
+  return sql<{ id: number; bucketId: string; artifactKey: string }[]>`
+    SELECT g.id, g.bucket_id AS "bucketId", g.artifact_key AS "artifactKey"
+    FROM generations g LEFT JOIN documents d ON d.id = g.document_id
     WHERE g.id > ${range.after} AND g.id <= ${range.upTo} AND d.active_generation IS DISTINCT FROM g.id
       AND NOT EXISTS (SELECT 1 FROM jobs WHERE jobs.id = g.job_id AND jobs.generation = g.id
                       AND ${isInProgress(sql)})
@@ -225,11 +226,6 @@ export async function findDeadGenerations(
                       AND ${isRunAlive(sql)})
       AND g.bucket_id <> ALL(${sql.array([...exceptBuckets])}::text[])
     ORDER BY g.id LIMIT ${limit}`;
-  return rows.map((row) => ({
-    id: Number(row['id']),
-    bucketId: row['bucket_id'] as string,
-    artifactKey: row['artifact_key'] as string,
-  }));
 }
 
 export async function forgetGenerations(sql: Sql, ids: readonly number[]): Promise<void> {
@@ -249,6 +245,13 @@ export interface VectorFacts {
   readonly hasText: boolean;
 }
 
+/** Select the facts of a generation `g`. */
+export function vectorColumns(sql: Sql): SqlFragment {
+  return sql`
+    g.embed_model AS model, g.embed_revision AS revision, g.space, g.map_version AS "mapVersion",
+    g.native_dimension AS "nativeDimension", g.has_text AS "hasText"`;
+}
+
 /** Group of searchable documents with the same vector origin. */
 export interface LiveGroup extends VectorFacts {
   readonly documents: number;
@@ -257,22 +260,12 @@ export interface LiveGroup extends VectorFacts {
 
 /** Group the searchable documents of a bucket by the origin of their vectors. */
 export async function selectLiveGroups(sql: Sql, orgId: string, bucketId: string): Promise<LiveGroup[]> {
-  const rows = await sql`
-    SELECT g.embed_model, g.embed_revision, g.space, g.map_version, g.native_dimension, g.has_text,
+  return sql<LiveGroup[]>`
+    SELECT ${vectorColumns(sql)},
            count(*)::int AS documents, sum(g.chunks_count)::bigint AS chunks
     FROM documents d JOIN generations g ON g.id = d.active_generation
     WHERE d.org_id = ${orgId} AND d.bucket_id = ${bucketId} AND d.status <> 'deleting'
     GROUP BY 1, 2, 3, 4, 5, 6 ORDER BY 1, 2, 4, 6`;
-  return rows.map((row) => ({
-    model: row['embed_model'] as string,
-    revision: row['embed_revision'] as string | null,
-    space: row['space'] as string,
-    mapVersion: row['map_version'] === null ? null : Number(row['map_version']),
-    nativeDimension: row['native_dimension'] as number | null,
-    hasText: row['has_text'] as boolean,
-    documents: row['documents'] as number,
-    chunks: Number(row['chunks']),
-  }));
 }
 
 /** Delete all records of a bucket's tables, so that none is created again. Call in a transaction. */
@@ -287,16 +280,12 @@ export async function listBucketModels(
   sql: Sql,
   orgId: string,
 ): Promise<{ id: string; name: string; model: string }[]> {
-  const rows = await sql`
+  const rows = await sql<{ id: string; name: string; model: string | null; space: string }[]>`
     SELECT DISTINCT b.name, b.id, t.model, t.space
     FROM buckets b JOIN index_tables t ON t.bucket_id = b.id
     JOIN documents d ON d.bucket_id = b.id AND d.status <> 'deleting'
     JOIN generations g ON g.id = d.active_generation
     WHERE b.org_id = ${orgId} AND b.deleting_at IS NULL AND t.space IS NOT NULL
     ORDER BY 1`;
-  return rows.map((row) => ({
-    id: row['id'] as string,
-    name: row['name'] as string,
-    model: (row['model'] as string | null) ?? modelOfSpace(row['space'] as string) ?? LEXICAL_ID,
-  }));
+  return rows.map(({ id, name, model, space }) => ({ id, name, model: model ?? modelOfSpace(space) ?? LEXICAL_ID }));
 }

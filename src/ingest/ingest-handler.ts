@@ -8,7 +8,7 @@ import { cancelJobs } from '../jobs/document-jobs-store.ts';
 import type { JobHandler } from '../jobs/handler.ts';
 import { JobError, type Lease, LeaseLost, RECORDED_AFTER_MS } from '../jobs/lease.ts';
 import type { Model } from '../models/catalog.ts';
-import { AppError } from '../platform/errors.ts';
+import { AppError, tryLater } from '../platform/errors.ts';
 import type { Objects } from '../platform/objects/objects.ts';
 import type { Sql } from '../platform/postgres.ts';
 import type { Threads } from '../platform/threads.ts';
@@ -313,14 +313,11 @@ async function write(
  * not at fault: it is deferred and then uses the new index's model.
  */
 function indexMoved(cause?: unknown): AppError {
-  return new AppError({
-    code: 'index_moving',
-    status: 503,
-    message: "the bucket's index moves to another model or latent space; the job will be retried",
-    retryable: true,
-    retryAfterSeconds: 1,
-    cause,
-  });
+  return tryLater(
+    "the bucket's index moves to another model or latent space; the job will be retried",
+    'index_moving',
+    { retryAfterSeconds: 1, cause },
+  );
 }
 
 function tooManyChunks(): JobError {

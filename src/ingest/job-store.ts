@@ -44,19 +44,13 @@ export interface RequeuedDocument {
  * A document that only keyword search finds stays failed until it is embedded.
  */
 export async function requeueDocument(sql: Sql, orgId: string, documentId: string): Promise<RequeuedDocument | null> {
-  const [row] = await sql`
+  const [row] = await sql<RequeuedDocument[]>`
     UPDATE documents SET status = CASE WHEN status = 'failed' AND NOT keyword_only THEN 'queued' ELSE status END,
            updated_at = now()
     WHERE org_id = ${orgId} AND id = ${documentId} AND status <> 'deleting'
-    RETURNING object_key, file_name, size_bytes, source_path, metadata`;
-  if (!row) return null;
-  return {
-    objectKey: row['object_key'] as string,
-    fileName: row['file_name'] as string,
-    sizeBytes: Number(row['size_bytes']),
-    sourcePath: row['source_path'] as string | null,
-    metadata: row['metadata'] as Record<string, string>,
-  };
+    RETURNING object_key AS "objectKey", file_name AS "fileName", size_bytes AS "sizeBytes",
+              source_path AS "sourcePath", metadata`;
+  return row ?? null;
 }
 
 /** Outcome of extracting a document, for its job's snapshot. Lists contain pages, from 1. */

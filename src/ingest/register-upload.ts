@@ -6,7 +6,7 @@ import { type BucketPolicy, type BucketView, completeOptions } from '../document
 import { requireStorage } from '../documents/storage-limit.ts';
 import { findByContent, lockBucketPolicy, lockContent } from '../documents/store.ts';
 import { enqueueJobs } from '../jobs/store.ts';
-import { AppError, invalidRequest } from '../platform/errors.ts';
+import { conflict, invalidRequest } from '../platform/errors.ts';
 import type { Sql } from '../platform/postgres.ts';
 import { replaceDocument } from './replace-document.ts';
 import type { UploadReply, UploadRequest } from './schema.ts';
@@ -160,11 +160,7 @@ function replyOfDuplicate(
   { on_duplicate: onDuplicate }: UploadRequest,
 ): UploadReply {
   if (onDuplicate === 'link') return linkTo(bucketId, duplicate);
-  throw new AppError({
-    code: 'duplicate_document',
-    status: 409,
-    message: `the bucket already contains the same bytes as document ${duplicate.id}`,
-  });
+  throw conflict(`the bucket already contains the same bytes as document ${duplicate.id}`, 'duplicate_document');
 }
 
 /** Warn about an older document with the same path, which is kept beside the new one. */

@@ -1,4 +1,4 @@
-import type { JobNotifier } from '../jobs/notifier.ts';
+import { type JobNotifier, notifyWorkers } from '../jobs/notifier.ts';
 import { enqueueJob } from '../jobs/store.ts';
 import type { Chore } from '../platform/chores.ts';
 import { newId } from '../platform/ids.ts';
@@ -16,7 +16,7 @@ const PRIORITY = 5;
  * ten minutes. Once a document of the bucket has been embedded, it retries all of them.
  */
 export function retryChore(context: { sql: Sql; notifier: JobNotifier; logger: Logger }, everyMs: number): Chore {
-  const { sql, notifier, logger } = context;
+  const { sql, logger } = context;
   return {
     name: 'retry of documents without vectors',
     everyMs,
@@ -28,9 +28,7 @@ export function retryChore(context: { sql: Sql; notifier: JobNotifier; logger: L
       }
       if (queued === 0) return;
       logger.info({ documents: queued }, 'documents that could not be embedded are tried again');
-      await notifier
-        .notifyQueued('ingest')
-        .catch((error) => logger.debug({ err: error }, 'notification of a queued job was lost'));
+      await notifyWorkers(context, 'ingest');
     },
   };
 }

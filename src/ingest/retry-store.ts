@@ -17,7 +17,7 @@ const PROBE_MS = 10 * 60_000;
  * document, select all of them. For other buckets, select the one that failed first, if that was long enough ago.
  */
 export async function selectFailedByOutage(sql: Sql): Promise<FailedDocument[]> {
-  const rows = await sql`
+  return sql<FailedDocument[]>`
     WITH failed AS (
       SELECT d.id, d.org_id, d.bucket_id, d.collection_id, last.completed_at,
              row_number() OVER (PARTITION BY d.bucket_id ORDER BY last.completed_at, d.id) AS place,
@@ -28,17 +28,11 @@ export async function selectFailedByOutage(sql: Sql): Promise<FailedDocument[]> 
         ORDER BY completed_at DESC LIMIT 1) AS last
       WHERE d.keyword_only AND d.status = 'failed' AND d.searchable AND last.error_category = 'upstream_unavailable'
         AND NOT EXISTS (SELECT 1 FROM jobs WHERE jobs.document_id = d.id AND ${isUnfinished(sql)}))
-    SELECT id, org_id, bucket_id, collection_id FROM failed
+    SELECT id AS "documentId", org_id AS "orgId", bucket_id AS "bucketId", collection_id AS "collectionId" FROM failed
     WHERE (place = 1 AND newest < now() - ${PROBE_MS} * interval '1 millisecond')
       OR EXISTS (SELECT 1 FROM jobs WHERE jobs.bucket_id = failed.bucket_id AND jobs.kind = 'ingest'
                  AND jobs.status = 'ready' AND jobs.completed_at > failed.completed_at)
     ORDER BY completed_at LIMIT ${DOCUMENTS_MAX}`;
-  return rows.map((row) => ({
-    orgId: row['org_id'] as string,
-    bucketId: row['bucket_id'] as string,
-    documentId: row['id'] as string,
-    collectionId: row['collection_id'] as string | null,
-  }));
 }
 
 /** Return true if a job of the document is queued or in progress. Lock the document before the call. */

@@ -47,17 +47,21 @@ export async function findSources(sql: Sql, claimed: readonly ClaimedIngest[]): 
     org_id: ['text', ({ orgId }) => orgId],
     document_id: ['text', ({ documentId }) => documentId],
   });
-  const rows = await sql`
-    SELECT job_id, documents.id, documents.org_id, documents.bucket_id, documents.collection_id, documents.file_name,
-           content_type, size_bytes, object_key, ingest_options, privacy_level, event_time, documents.file_type,
-           page_count, content_pending, active_generation, stored_generation, index_tables.model,
-           index_tables.revision, index_tables.space
+  const rows = await sql<SourceRow[]>`
+    SELECT job_id AS "jobId", documents.id AS "documentId", documents.org_id AS "orgId",
+           documents.bucket_id AS "bucketId", documents.collection_id AS "collectionId",
+           documents.file_name AS "fileName", content_type AS "contentType", size_bytes AS "sizeBytes",
+           object_key AS "objectKey", ingest_options AS options, privacy_level AS "privacyLevel",
+           event_time AS "eventTime", documents.file_type AS "fileType", page_count AS "pageCount",
+           content_pending AS "isContentPending",
+           coalesce(active_generation, stored_generation) IS NOT NULL AS "hasGeneration",
+           index_tables.model, index_tables.revision, index_tables.space
     FROM ${jobs}
     JOIN jobs ON jobs.id = job_id AND jobs.fence = claimed.fence AND jobs.status = 'extracting'
     JOIN documents ON documents.org_id = claimed.org_id AND documents.id = claimed.document_id
     LEFT JOIN index_tables ON index_tables.bucket_id = documents.bucket_id AND ${hasFoundVectors(sql)}
     WHERE documents.status <> 'deleting'`;
-  const sources = new Map(rows.map((row) => [row['job_id'] as string, toSource(row)]));
+  const sources = new Map(rows.map(({ jobId, ...row }) => [jobId, toSource(row)]));
   return claimed.map(({ held }) => sources.get(held.id) ?? null);
 }
 
@@ -72,23 +76,15 @@ export async function markProcessing(sql: Sql, { held, orgId, documentId }: Clai
     WHERE org_id = ${orgId} AND id = ${documentId} AND active_generation IS NULL AND documents.status <> 'deleting'`;
 }
 
-function toSource(row: Readonly<Record<string, unknown>>): IngestSource {
-  return {
-    documentId: row['id'] as string,
-    orgId: row['org_id'] as string,
-    bucketId: row['bucket_id'] as string,
-    collectionId: row['collection_id'] as string | null,
-    fileName: row['file_name'] as string,
-    contentType: row['content_type'] as string | null,
-    sizeBytes: Number(row['size_bytes']),
-    objectKey: row['object_key'] as string,
-    options: row['ingest_options'] as IngestOptions,
-    privacyLevel: row['privacy_level'] as number,
-    eventTimeMs: row['event_time'] instanceof Date ? row['event_time'].getTime() : null,
-    fileType: row['file_type'] as string | null,
-    pageCount: row['page_count'] as number | null,
-    isContentPending: row['content_pending'] as boolean,
-    hasGeneration: row['active_generation'] !== null || row['stored_generation'] !== null,
-    origin: toOrigin(row),
-  };
+interface SourceRow extends Omit<IngestSource, 'eventTimeMs' | 'origin'> {
+  readonly jobId: string;
+  readonly eventTime: Date | null;
+  readonly model: string | null;
+  readonly revision: string | null;
+  readonly space: string | null;
+}
+
+function toSource({ eventTime, model, revision, space, ...document }: Omit<SourceRow, 'jobId'>): IngestSource {
+  const origin = toOrigin({ model, revision, space });
+  return { ...document, eventTimeMs: eventTime?.getTime() ?? null, origin };
 }

@@ -1,6 +1,6 @@
 import type { Caller } from '../access/caller.ts';
 import { visibleTo } from '../documents/visibility.ts';
-import type { VectorFacts } from '../index/index-store.ts';
+import { type VectorFacts, vectorColumns } from '../index/index-store.ts';
 import { storedMessage } from '../jobs/failure-message.ts';
 import { type HeldJob, isHeldJob } from '../jobs/store.ts';
 import { notFound } from '../platform/errors.ts';
@@ -15,13 +15,12 @@ export async function selectLiveArtifacts(
   bucketId: string,
   limit: number,
 ): Promise<{ artifactKey: string }[]> {
-  const rows = await sql<{ artifact_key: string }[]>`
-    SELECT artifact_key FROM generations
+  return sql<{ artifactKey: string }[]>`
+    SELECT artifact_key AS "artifactKey" FROM generations
     JOIN documents ON documents.active_generation = generations.id AND documents.id = generations.document_id
     WHERE documents.org_id = ${orgId} AND documents.bucket_id = ${bucketId} AND documents.status = 'ready'
       AND has_text
     ORDER BY random() LIMIT ${limit}`;
-  return rows.map((row) => ({ artifactKey: row.artifact_key }));
 }
 
 export interface StoredGeneration extends VectorFacts {
@@ -35,22 +34,11 @@ export async function findStoredGeneration(
   orgId: string,
   documentId: string,
 ): Promise<StoredGeneration | null> {
-  const [row] = await sql`
-    SELECT g.artifact_key, g.chunks_count, g.embed_model, g.embed_revision, g.space, g.map_version, g.native_dimension,
-           g.has_text
+  const [row] = await sql<StoredGeneration[]>`
+    SELECT g.artifact_key AS "artifactKey", g.chunks_count AS "chunksCount", ${vectorColumns(sql)}
     FROM documents JOIN generations g ON g.id = coalesce(active_generation, stored_generation)
     WHERE documents.org_id = ${orgId} AND documents.id = ${documentId} AND g.space <> ${KEYWORD_ONLY}`;
-  if (!row) return null;
-  return {
-    artifactKey: row['artifact_key'] as string,
-    chunksCount: row['chunks_count'] as number,
-    model: row['embed_model'] as string,
-    revision: row['embed_revision'] as string | null,
-    space: row['space'] as string,
-    mapVersion: row['map_version'] === null ? null : Number(row['map_version']),
-    nativeDimension: row['native_dimension'] as number | null,
-    hasText: row['has_text'] as boolean,
-  };
+  return row ?? null;
 }
 
 /** Document whose text the caller may read, with the location of that text. */
@@ -75,24 +63,17 @@ export async function findReadableDocument(
   caller: Caller,
   document: { readonly id: string; readonly bucketId?: string },
 ): Promise<ReadableDocument> {
-  const [row] = await sql`
-    SELECT documents.id, documents.bucket_id, documents.file_name, documents.source_path, documents.page_count,
-           generations.artifact_key, generations.chunks_count
+  const [row] = await sql<ReadableDocument[]>`
+    SELECT documents.id, documents.bucket_id AS "bucketId", documents.file_name AS "fileName",
+           documents.source_path AS "sourcePath", documents.page_count AS "pageCount",
+           generations.artifact_key AS "artifactKey", coalesce(generations.chunks_count, 0) AS "chunksCount"
     FROM documents JOIN buckets ON buckets.id = documents.bucket_id
     LEFT JOIN generations ON generations.id = documents.active_generation
     WHERE documents.org_id = ${caller.orgId} AND documents.id = ${document.id} AND ${visibleTo(sql, caller)}
       ${document.bucketId === undefined ? sql`` : sql`AND documents.bucket_id = ${document.bucketId}`}
       AND buckets.deleting_at IS NULL`;
   if (!row) throw notFound('document', document.id);
-  return {
-    id: row['id'] as string,
-    bucketId: row['bucket_id'] as string,
-    fileName: row['file_name'] as string,
-    sourcePath: row['source_path'] as string | null,
-    pageCount: row['page_count'] as number | null,
-    chunksCount: (row['chunks_count'] as number | null) ?? 0,
-    artifactKey: row['artifact_key'] as string | null,
-  };
+  return row;
 }
 
 /** Return true if no search finds a document although it is searchable. */

@@ -7,7 +7,7 @@ import { nextContentKey, originalKey } from '../documents/documents.ts';
 import type { RecentBuckets } from '../documents/recent-buckets.ts';
 import { resolveAccess } from '../documents/resolve-access.ts';
 import { findCollection } from '../documents/store.ts';
-import type { JobNotifier } from '../jobs/notifier.ts';
+import { type JobNotifier, notifyWorkers } from '../jobs/notifier.ts';
 import type { Config } from '../platform/config.ts';
 import { invalidRequest } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
@@ -112,10 +112,7 @@ export async function uploadDocument(
   if (replacedKey !== null) await objects.delete(replacedKey).catch(() => undefined);
   if (reply.duplicate_of !== undefined) await objects.delete(key, { unreferenced: true });
   // Don't make uploads wait for this, since many may share one notification.
-  else
-    void context.notifier
-      .notifyQueued('ingest')
-      .catch((error) => context.logger.debug({ err: error }, 'the notification of a queued job could not be sent'));
+  else void notifyWorkers(context, 'ingest');
   return reply;
 }
 

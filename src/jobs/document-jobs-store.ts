@@ -21,16 +21,11 @@ export async function lockJobsOf(
   orgId: string,
   documentIds: readonly string[],
 ): Promise<{ id: string; kind: JobKind; documentId: string }[]> {
-  const rows = await sql`
-    SELECT id, kind, document_id FROM jobs
+  return sql<{ id: string; kind: JobKind; documentId: string }[]>`
+    SELECT id, kind, document_id AS "documentId" FROM jobs
     WHERE org_id = ${orgId} AND document_id = ANY(${sql.array([...documentIds])}::text[])
       AND ${isUnfinished(sql)}
     ORDER BY id FOR UPDATE`;
-  return rows.map((row) => ({
-    id: row['id'] as string,
-    kind: row['kind'] as JobKind,
-    documentId: row['document_id'] as string,
-  }));
 }
 
 /** Cancel those of the jobs that are unfinished. */

@@ -1,4 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { Logger } from '../platform/logger.ts';
 import { listenChannel, notifyChannel, type Sql } from '../platform/postgres.ts';
 import type { JobKind } from './schema.ts';
 
@@ -37,6 +38,16 @@ export interface JobNotifier {
    * Resolve once the listener is connected, or once a first attempt has failed; the listener then keeps trying.
    */
   listen(kind: JobKind, listener: NotificationListener, signal: AbortSignal): Promise<void>;
+}
+
+/** Notify workers of queued jobs. A lost notification is harmless, since workers also sweep for jobs. */
+export async function notifyWorkers(
+  { notifier, logger }: { readonly notifier: JobNotifier; readonly logger: Logger },
+  kind: JobKind,
+): Promise<void> {
+  await notifier
+    .notifyQueued(kind)
+    .catch((error) => logger.debug({ err: error }, 'notification of a queued job was lost'));
 }
 
 const CHANNEL = 'service_jobs';

@@ -5,7 +5,7 @@ import { newId } from '../platform/ids.ts';
 import type { Logger } from '../platform/logger.ts';
 import { mayHaveCommitted, type Sql, type SqlFragment } from '../platform/postgres.ts';
 import type { JobHandler, JobKindOperations } from './handler.ts';
-import type { JobNotifier } from './notifier.ts';
+import { type JobNotifier, notifyWorkers } from './notifier.ts';
 import { cancelRow, deleteRow } from './operation-store.ts';
 import { type CancelReply, isTerminal, type Job, type JobKind, type JobView, UNFINISHED } from './schema.ts';
 import { findJob } from './store.ts';
@@ -59,7 +59,7 @@ export async function cancelJob(
  * @throws AppError `job_not_found` (404), `job_not_terminal` (400), and the errors of the kind's `reprocess`
  */
 export async function reprocessJob(operations: JobOperations, caller: Caller, jobId: string): Promise<JobView> {
-  const { sql, notifier, logger } = operations;
+  const { sql } = operations;
   const job = await findJob(sql, caller.orgId, operations.visibleTo(sql, caller), jobId);
   if (!isTerminal(job.status)) {
     throw wrongState('job_not_terminal', `the job is ${job.status}; only a finished job can be processed again`);
@@ -81,9 +81,7 @@ export async function reprocessJob(operations: JobOperations, caller: Caller, jo
       }
       throw error;
     });
-  await notifier
-    .notifyQueued(job.kind)
-    .catch((error) => logger.debug({ err: error }, 'notification of a queued job was lost'));
+  await notifyWorkers(operations, job.kind);
   return view;
 }
 

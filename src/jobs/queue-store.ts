@@ -31,7 +31,7 @@ export interface WorkerLoad {
 }
 
 export async function readQueueDepths(sql: Sql): Promise<QueueDepth[]> {
-  const rows = await sql`
+  return sql<QueueDepth[]>`
     SELECT kind, priority, count(*) FILTER (WHERE queued)::int AS queued, count(*) FILTER (WHERE delayed)::int AS delayed,
            count(*) FILTER (WHERE NOT queued)::int AS in_progress,
            extract(epoch FROM now() - min(created_at) FILTER (WHERE queued))::float8 AS oldest_seconds
@@ -41,14 +41,6 @@ export async function readQueueDepths(sql: Sql): Promise<QueueDepth[]> {
           SELECT kind, priority, false, false, created_at
           FROM jobs WHERE ${isInProgress(sql)}) AS live
     GROUP BY kind, priority ORDER BY kind, priority`;
-  return rows.map((row) => ({
-    kind: row['kind'] as JobKind,
-    priority: row['priority'] as number,
-    queued: row['queued'] as number,
-    delayed: row['delayed'] as number,
-    in_progress: row['in_progress'] as number,
-    oldest_seconds: row['oldest_seconds'] as number | null,
-  }));
 }
 
 /** Ages of the leases of one kind of job, in seconds; 0 if there are none. */
@@ -77,7 +69,7 @@ export async function readLeaseAges(sql: Sql): Promise<LeaseAges[]> {
 }
 
 export async function readWorkerLoads(sql: Sql): Promise<WorkerLoad[]> {
-  const rows = await sql`
+  const rows = await sql<(Omit<WorkerLoad, 'started_at'> & { readonly started_at: Date | null })[]>`
     SELECT coalesce(workers.id, held.worker_id) AS id, workers.kind, workers.host, workers.pid, workers.started_at,
            extract(epoch FROM now() - workers.seen_at)::float8 AS silent_seconds, coalesce(held.jobs, 0) AS jobs,
            extract(epoch FROM held.lease_expires_at - now())::float8 AS lease_seconds
@@ -86,16 +78,7 @@ export async function readWorkerLoads(sql: Sql): Promise<WorkerLoad[]> {
       WHERE ${isInProgress(sql)} AND worker_id IS NOT NULL
       GROUP BY worker_id) AS held ON held.worker_id = workers.id
     ORDER BY jobs DESC, workers.started_at, id`;
-  return rows.map((row) => ({
-    id: row['id'] as string,
-    kind: row['kind'] as JobKind | null,
-    host: row['host'] as string | null,
-    pid: row['pid'] as number | null,
-    started_at: row['started_at'] instanceof Date ? row['started_at'].toISOString() : null,
-    silent_seconds: row['silent_seconds'] as number | null,
-    jobs: row['jobs'] as number,
-    lease_seconds: row['lease_seconds'] as number | null,
-  }));
+  return rows.map((row) => ({ ...row, started_at: row.started_at?.toISOString() ?? null }));
 }
 
 /** Number of jobs that finished in one second of the database clock. */
@@ -109,19 +92,12 @@ export interface FinishedSecond {
 
 /** Count the jobs of all organizations that finished in the last `seconds`, per second. Omit seconds without any. */
 export async function readFinishedSeconds(sql: Sql, seconds: number): Promise<{ at: Date; rows: FinishedSecond[] }> {
-  const rows = await sql`
+  const rows = await sql<FinishedSecond[]>`
     SELECT floor(extract(epoch FROM completed_at))::bigint AS second, count(*)::int AS finished,
            count(*) FILTER (WHERE status = 'failed')::int AS failed
     FROM jobs
     WHERE completed_at >= date_trunc('second', now()) - ${seconds} * interval '1 second' AND ${isFinished(sql)}
     GROUP BY 1`;
   const [clock] = await sql`SELECT now() AS at`;
-  return {
-    at: clock?.['at'] as Date,
-    rows: rows.map((row) => ({
-      second: row['second'] as number,
-      finished: row['finished'] as number,
-      failed: row['failed'] as number,
-    })),
-  };
+  return { at: clock?.['at'] as Date, rows };
 }

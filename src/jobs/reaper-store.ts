@@ -9,7 +9,7 @@ export async function recordReaper(sql: Sql, everyMs: number): Promise<void> {
 
 /** Return the age of the last heartbeat of a reaper, and its interval; null if there was none. */
 export async function selectReaperAge(sql: Sql): Promise<{ ageMs: number; everyMs: number } | null> {
-  const [row] = await sql`
-    SELECT every_ms, (extract(epoch FROM now() - ran_at) * 1000)::float8 AS age_ms FROM reaper_runs`;
-  return row === undefined ? null : { ageMs: row['age_ms'] as number, everyMs: row['every_ms'] as number };
+  const [row] = await sql<{ ageMs: number; everyMs: number }[]>`
+    SELECT every_ms AS "everyMs", (extract(epoch FROM now() - ran_at) * 1000)::float8 AS "ageMs" FROM reaper_runs`;
+  return row ?? null;
 }

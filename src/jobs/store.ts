@@ -152,7 +152,7 @@ export async function renewLeases(
   leaseMs: number,
 ): Promise<(HeldJob & { readonly isWritten: boolean })[]> {
   if (held.length === 0) return [];
-  const rows = await sql`
+  return sql<(HeldJob & { readonly isWritten: boolean })[]>`
     WITH mine AS MATERIALIZED (
       SELECT jobs.id, jobs.fence, held.has_worked
       FROM jobs JOIN (SELECT unnest(${sql.array(held.map((h) => h.id))}::text[]) AS id,
@@ -168,12 +168,7 @@ export async function renewLeases(
       UPDATE jobs SET lease_expires_at = now() + ${leaseMs} * interval '1 millisecond',
              checkpoint_at = CASE WHEN free.has_worked THEN now() ELSE checkpoint_at END
       FROM free WHERE jobs.id = free.id)
-    SELECT id, fence, id IN (SELECT id FROM free) AS is_written FROM mine`;
-  return rows.map((row) => ({
-    id: row['id'] as string,
-    fence: Number(row['fence']),
-    isWritten: row['is_written'] as boolean,
-  }));
+    SELECT id, fence, id IN (SELECT id FROM free) AS "isWritten" FROM mine`;
 }
 
 /** Move a held job to its next phase. Return false if it is no longer held. */

@@ -27,13 +27,12 @@ export async function readClock(sql: Sql): Promise<Date> {
 /** Count queued jobs and jobs in progress by state. Omit states without jobs. */
 export async function countLive(sql: Sql, scope: WatchScope): Promise<{ status: JobStatus; n: number }[]> {
   // Use a branch for each of the two partial indexes.
-  const rows = await sql`
+  return sql<{ status: JobStatus; n: number }[]>`
     SELECT status, count(*)::int AS n FROM jobs
     WHERE status = 'queued' AND ${within(sql, scope)} GROUP BY status
     UNION ALL
     SELECT status, count(*)::int AS n FROM jobs
     WHERE ${isInProgress(sql)} AND ${within(sql, scope)} GROUP BY status`;
-  return rows.map((row) => ({ status: row['status'] as JobStatus, n: row['n'] as number }));
 }
 
 export interface FinishedCount {
@@ -53,23 +52,16 @@ export async function countFinished(
   scope: WatchScope,
   times: { after: Date; settledAt: Date },
 ): Promise<FinishedCount[]> {
-  const rows = await sql`
+  return sql<FinishedCount[]>`
     SELECT status,
            count(*) FILTER (WHERE completed_at > ${times.after} AND completed_at <= ${times.settledAt})::int AS settled,
            count(*) FILTER (WHERE completed_at > ${times.after} AND completed_at > ${times.settledAt})::int AS fresh,
-           count(*) FILTER (WHERE completed_at > now() - interval '1 minute')::int AS last_minute,
-           min(completed_at) FILTER (WHERE completed_at > now() - interval '1 minute') AS first_of_minute
+           count(*) FILTER (WHERE completed_at > now() - interval '1 minute')::int AS "lastMinute",
+           min(completed_at) FILTER (WHERE completed_at > now() - interval '1 minute') AS "firstOfMinute"
     FROM jobs
     WHERE completed_at > least(${times.after}, now() - interval '1 minute')
       AND ${isFinished(sql)} AND ${within(sql, scope)}
     GROUP BY status`;
-  return rows.map((row) => ({
-    status: row['status'] as JobStatus,
-    settled: row['settled'] as number,
-    fresh: row['fresh'] as number,
-    lastMinute: row['last_minute'] as number,
-    firstOfMinute: row['first_of_minute'] as Date | null,
-  }));
 }
 
 /**

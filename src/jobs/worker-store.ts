@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { readFileSync, readlinkSync } from 'node:fs';
 import { hostname } from 'node:os';
+import { isPidInUse } from '../platform/pid-in-use.ts';
 import type { Sql } from '../platform/postgres.ts';
 import type { JobKind } from './schema.ts';
 import { isInProgress } from './state-store.ts';
@@ -56,7 +57,7 @@ export async function countLiveWorkers(sql: Sql, kind: JobKind, withinMs: number
  */
 export async function expireDeadWorkers(sql: Sql, host: string): Promise<number> {
   const rows = await sql`SELECT id, pid FROM workers WHERE host = ${host} AND pid <> ${process.pid}`;
-  const dead = rows.filter((row) => !isAlive(row['pid'] as number)).map((row) => row['id'] as string);
+  const dead = rows.filter((row) => !isPidInUse(row['pid'] as number)).map((row) => row['id'] as string);
   if (dead.length === 0) return 0;
   // Skip locked rows, since other processes may do the same.
   await sql`
@@ -73,14 +74,4 @@ export async function expireDeadWorkers(sql: Sql, host: string): Promise<number>
 /** Remove workers that have had no heartbeat for a day. */
 export async function forgetOldWorkers(sql: Sql): Promise<void> {
   await sql`DELETE FROM workers WHERE seen_at < now() - interval '1 day'`;
-}
-
-/** Return true if a process of this host and pid namespace is alive. */
-export function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
-  }
 }

@@ -10,7 +10,7 @@ import { runFor } from '../platform/work-context.ts';
 import { ClaimReturns, RETURN_MS } from './claim-returns.ts';
 import type { JobHandler } from './handler.ts';
 import { Lease, LeaseLost } from './lease.ts';
-import type { JobNotifier } from './notifier.ts';
+import { type JobNotifier, notifyWorkers } from './notifier.ts';
 import { Draining, type Outcome, OutcomeRecorder } from './outcome.ts';
 import type { Job } from './schema.ts';
 import { claimJobs, renewLeases } from './store.ts';
@@ -101,16 +101,11 @@ export class JobWorker implements Service {
     // A claim in progress may still start jobs. No job starts afterwards.
     await this.#loops[0];
     const drained = Promise.allSettled([...this.#running].map((run) => run.done));
-    const timer = new AbortController();
-    await Promise.race([
-      drained,
-      delay(this.#options.drainMs, undefined, { signal: timer.signal }).catch(() => undefined),
-    ]);
-    timer.abort();
+    await waitAtMost(this.#options.drainMs, drained);
     for (const { lease } of this.#running) lease.abort(new Draining());
     // Work that doesn't end in time is fenced off: its jobs return to the queue, and none of its later writes count.
     await Promise.race([drained, delay(this.#options.abortMs, undefined, { ref: false })]);
-    if (await this.#returns.returnAll()) await this.#notifyOthers();
+    if (await this.#returns.returnAll()) await notifyWorkers(this.#context, this.#handler.kind);
     await Promise.race([
       Promise.allSettled([...this.#loops, this.#nextHeartbeat, this.#heartbeat]),
       delay(RETURN_MS, undefined, { ref: false }),
@@ -137,14 +132,9 @@ export class JobWorker implements Service {
     if (!this.#isNotified) {
       const { sweepMs } = this.#options;
       const waitMs = this.#isExclusive ? sweepMs : Math.min(sweepMs, this.#turns.checkInMs ?? sweepMs);
-      const timer = new AbortController();
-      await Promise.race([
-        new Promise<void>((resolve) => {
-          this.#endWait = resolve;
-        }),
-        delay(waitMs, undefined, { signal: timer.signal }).catch(() => undefined),
-      ]);
-      timer.abort();
+      const { promise: notified, resolve } = Promise.withResolvers<void>();
+      this.#endWait = resolve;
+      await waitAtMost(waitMs, notified);
     }
     this.#isNotified = false;
   }
@@ -194,10 +184,7 @@ export class JobWorker implements Service {
 
   /** Let other jobs run beside a suspect once it has passed a checkpoint or run alone for long. */
   async #shareAfterCheckpoint(lease: Lease): Promise<void> {
-    const timer = new AbortController();
-    const longEnough = delay(this.#turns.aloneMsMax, undefined, { signal: timer.signal, ref: false });
-    await Promise.race([lease.firstCheckpoint, longEnough.catch(() => undefined)]);
-    timer.abort();
+    await waitAtMost(this.#turns.aloneMsMax, lease.firstCheckpoint, { ref: false });
     if (!this.#isExclusive || !this.#isRunning(lease.job.id)) return;
     this.#isExclusive = false;
     await this.#turns.end().catch((error) => this.#context.logger.warn({ err: error }, 'a turn could not be ended'));
@@ -262,7 +249,8 @@ export class JobWorker implements Service {
       try {
         const { status, dueMs } = await this.#outcomes.record(lease, reason, log);
         if (status === 'failed') metrics.jobsFinished.inc({ kind, status });
-        else if (dueMs === 0) await this.#notifyOthers();
+        // Other workers may immediately claim a job that this worker returned to the queue.
+        else if (dueMs === 0) await notifyWorkers(this.#context, this.#handler.kind);
         else if (dueMs !== null) this.#wakeIn(dueMs);
         return status;
       } catch (recordError) {
@@ -270,14 +258,6 @@ export class JobWorker implements Service {
         return 'unrecorded';
       }
     }
-  }
-
-  /** Notify other workers, since they may immediately claim a job that this worker returned to the queue. */
-  async #notifyOthers(): Promise<void> {
-    const { notifier, logger } = this.#context;
-    await notifier
-      .notifyQueued(this.#handler.kind)
-      .catch((error) => logger.debug({ err: error }, 'notification of a queued job was lost'));
   }
 
   /** Wake the worker when a deferred job is due, for which no notification is sent. */
@@ -315,10 +295,7 @@ export class JobWorker implements Service {
    * connection, and a late reply still counts.
    */
   async #renew(): Promise<void> {
-    const timer = new AbortController();
-    const late = delay(this.#options.leaseMs / 2, undefined, { signal: timer.signal, ref: false });
-    await Promise.race([this.#extend(), late.catch(() => undefined)]);
-    timer.abort();
+    await waitAtMost(this.#options.leaseMs / 2, this.#extend(), { ref: false });
   }
 
   /** Extend leases, recording the last unit of work, and stop jobs whose lease is lost. Never rejects. */
@@ -351,6 +328,13 @@ export class JobWorker implements Service {
   #anyJobEnds(): Promise<unknown> {
     return Promise.race([...this.#running].map((run) => run.done));
   }
+}
+
+/** Wait for a promise, at most `ms`. @param options.ref false if the timer must not keep the process running */
+async function waitAtMost(ms: number, promise: Promise<unknown>, { ref = true } = {}): Promise<void> {
+  const timer = new AbortController();
+  await Promise.race([promise, delay(ms, undefined, { signal: timer.signal, ref }).catch(() => undefined)]);
+  timer.abort();
 }
 
 /** Measure the time from a job's creation to its first claim, both by the database clock. */

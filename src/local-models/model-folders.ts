@@ -3,7 +3,7 @@ import { createReadStream, createWriteStream, existsSync } from 'node:fs';
 import { chmod, mkdir, mkdtemp, readdir, rename, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { AppError } from '../platform/errors.ts';
+import { AppError, unusable } from '../platform/errors.ts';
 import type { Objects } from '../platform/objects/objects.ts';
 import type { LocalModel } from './schema.ts';
 
@@ -101,11 +101,10 @@ export async function ensureFiles(
   const folder = folderOf(dataDir, spec.name, revision);
   if (existsSync(folder)) return folder;
   if (objects === null) {
-    throw new AppError({
-      code: 'model_files_missing',
-      status: 503,
-      message: `the files of ${spec.name} are not in ${folder}; install it again, or remove it (service models remove ${spec.name})`,
-    });
+    throw unusable(
+      `the files of ${spec.name} are not in ${folder}; install it again, or remove it (service models remove ${spec.name})`,
+      'model_files_missing',
+    );
   }
   const incoming = await makeIncoming(dataDir);
   try {

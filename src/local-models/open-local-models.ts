@@ -3,7 +3,7 @@ import os from 'node:os';
 import path from 'node:path';
 import { type InstalledModel, SEMANTIC_ID } from '../models/catalog.ts';
 import type { Config } from '../platform/config.ts';
-import { AppError } from '../platform/errors.ts';
+import { AppError, tryLater } from '../platform/errors.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { Metrics } from '../platform/metrics.ts';
 import type { Objects } from '../platform/objects/objects.ts';
@@ -328,12 +328,9 @@ function isAmong(models: readonly LocalModel[], name: string, revision: string):
 }
 
 function notInstalled(name: string): AppError {
-  return new AppError({
-    code: 'provider_unavailable',
-    status: 503,
-    message: `${name} is not installed on this host; "service models list" shows the models`,
-    details: { provider: 'local', cause: 'not_installed' },
-    retryable: true,
-    retryAfterSeconds: REFRESH_MS / 1000,
-  });
+  return tryLater(
+    `${name} is not installed on this host; "service models list" shows the models`,
+    'provider_unavailable',
+    { retryAfterSeconds: REFRESH_MS / 1000, details: { provider: 'local', cause: 'not_installed' } },
+  );
 }

@@ -2,7 +2,7 @@ import type { Caller } from '../access/caller.ts';
 import type { AccessList } from '../documents/access-list.ts';
 import type { DocumentFacts } from '../documents/content-store.ts';
 import { visibleTo } from '../documents/visibility.ts';
-import type { Sql } from '../platform/postgres.ts';
+import type { Sql, SqlFragment } from '../platform/postgres.ts';
 
 /** Entry of a source as of the last synchronisation. */
 export interface KnownEntry {
@@ -23,19 +23,13 @@ export async function* readEntries(
 ): AsyncGenerator<KnownEntry[]> {
   let after = '';
   for (;;) {
-    const rows = await sql`
-      SELECT id, key, version, size_bytes, job_id = ${jobId} AS written FROM source_entries
+    const rows = await sql<KnownEntry[]>`
+      SELECT id, key, version, size_bytes AS "sizeBytes", job_id = ${jobId} AS "isWritten" FROM source_entries
       WHERE org_id = ${orgId} AND source_id = ${sourceId} AND key > ${after} ORDER BY key LIMIT 20000`;
-    yield rows.map((row) => ({
-      id: row['id'] as string,
-      key: row['key'] as string,
-      version: row['version'] as string,
-      sizeBytes: Number(row['size_bytes']),
-      isWritten: row['written'] as boolean,
-    }));
+    yield rows;
     const last = rows.at(-1);
     if (last === undefined) return;
-    after = last['key'] as string;
+    after = last.key;
   }
 }
 
@@ -54,10 +48,10 @@ export async function findEntries(
   orgId: string,
   ids: readonly string[],
 ): Promise<Map<string, EntryContentRow>> {
-  const rows = await sql`
-    SELECT id, key, sha256, document_id, job_id FROM source_entries
+  const rows = await sql<EntryContentRow[]>`
+    SELECT ${contentColumns(sql)} FROM source_entries
     WHERE org_id = ${orgId} AND id = ANY(${sql.array([...ids])}::text[])`;
-  return new Map(rows.map((row) => [row['id'] as string, toContentRow(row)]));
+  return new Map(rows.map((row) => [row.id, row]));
 }
 
 /** Find one of these entries by its content. */
@@ -67,20 +61,14 @@ export async function findByContent(
   ids: readonly string[],
   sha256: Buffer,
 ): Promise<EntryContentRow | null> {
-  const [row] = await sql`
-    SELECT id, key, sha256, document_id, job_id FROM source_entries
+  const [row] = await sql<EntryContentRow[]>`
+    SELECT ${contentColumns(sql)} FROM source_entries
     WHERE org_id = ${orgId} AND id = ANY(${sql.array([...ids])}::text[]) AND sha256 = ${sha256} ORDER BY key LIMIT 1`;
-  return row ? toContentRow(row) : null;
+  return row ?? null;
 }
 
-function toContentRow(row: Readonly<Record<string, unknown>>): EntryContentRow {
-  return {
-    id: row['id'] as string,
-    key: row['key'] as string,
-    sha256: row['sha256'] as Buffer,
-    documentId: row['document_id'] as string | null,
-    jobId: row['job_id'] as string,
-  };
+function contentColumns(sql: Sql): SqlFragment {
+  return sql`id, key, sha256, document_id AS "documentId", job_id AS "jobId"`;
 }
 
 export interface EntryRow {

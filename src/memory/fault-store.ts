@@ -43,13 +43,8 @@ export async function listFaults(
   { orgId, id }: Pick<Source, 'orgId' | 'id'>,
   page: { readonly limit: number; readonly after: string | undefined },
 ): Promise<SourceFaultView[]> {
-  const rows = await sql`
+  const rows = await sql<(Omit<SourceFaultView, 'since'> & { readonly since: Date })[]>`
     SELECT key, is_folder, fault, since FROM source_faults
     WHERE org_id = ${orgId} AND source_id = ${id} AND key > ${page.after ?? ''} ORDER BY key LIMIT ${page.limit}`;
-  return rows.map((row) => ({
-    key: row['key'] as string,
-    is_folder: row['is_folder'] as boolean,
-    fault: row['fault'] as string,
-    since: (row['since'] as Date).toISOString(),
-  }));
+  return rows.map((row) => ({ ...row, since: row.since.toISOString() }));
 }

@@ -8,7 +8,6 @@ import type { Objects } from '../platform/objects/objects.ts';
 import type { Sql } from '../platform/postgres.ts';
 import type { SearchContext } from '../search/search.ts';
 import { openPreviewGate, type PreviewContext } from './preview-source.ts';
-import { notifySync } from './queue-sync.ts';
 import { describeConnection } from './readers/tables/postgres-table-store.ts';
 import { removeDeletedCopies } from './remove-copies.ts';
 import { queueDueSources, type SourcesContext } from './sources.ts';
@@ -50,11 +49,7 @@ export function openMemory(context: {
     bytesMax: config.limits.uploadBytes,
     ownIdentity: async () => (await describeConnection(sql)).identity,
   };
-  const notifyIngest = async () =>
-    notifier
-      .notifyQueued('ingest')
-      .catch((error) => logger.debug({ err: error }, 'notification of queued jobs was lost'));
-  const handler = syncHandler({ sql, objects, readers, notifyIngest, notifySync: () => notifySync(sources) });
+  const handler = syncHandler({ sql, objects, readers, notifier, logger });
   return {
     ...sources,
     search,

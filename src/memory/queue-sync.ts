@@ -1,9 +1,7 @@
-import type { JobNotifier } from '../jobs/notifier.ts';
 import type { JobView } from '../jobs/schema.ts';
 import { enqueueJob } from '../jobs/store.ts';
-import { AppError } from '../platform/errors.ts';
+import { conflict } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
-import type { Logger } from '../platform/logger.ts';
 import type { Sql } from '../platform/postgres.ts';
 import type { SyncReply } from './schema.ts';
 import {
@@ -49,11 +47,10 @@ export async function queueSync(
 /** Refuse to synchronise a paused source. @throws AppError `source_paused` (409) */
 function refuseWhilePaused({ name, isPaused }: Source): void {
   if (!isPaused) return;
-  throw new AppError({
-    code: 'source_paused',
-    status: 409,
-    message: `the source ${name} is paused; resume it first: service sources resume ${name} (PATCH with "paused": false in the API)`,
-  });
+  throw conflict(
+    `the source ${name} is paused; resume it first: service sources resume ${name} (PATCH with "paused": false in the API)`,
+    'source_paused',
+  );
 }
 
 /** Insert a job for a locked source without an unfinished job. @throws AppError `source_paused` (409) */
@@ -81,11 +78,4 @@ export async function enqueueSync(
   });
   await recordQueued(tx, source, jobId, keys);
   return job;
-}
-
-/** Notify workers of a queued synchronisation. If the notification is lost, the next sweep finds the job. */
-export async function notifySync(context: { notifier: JobNotifier; logger: Logger }): Promise<void> {
-  await context.notifier
-    .notifyQueued('sync')
-    .catch((error) => context.logger.debug({ err: error }, 'notification of a queued job was lost'));
 }

@@ -75,17 +75,16 @@ export async function findFacts(
   documentIds: readonly string[],
 ): Promise<Map<string, FoundFacts>> {
   if (documentIds.length === 0) return new Map();
-  const rows = await sql`
-    SELECT documents.id, event_time, source_id, type FROM documents LEFT JOIN sources ON sources.id = documents.source_id
+  type Row = { id: string; eventTime: Date | null; sourceId: string; type: SourceType | null };
+  const rows = await sql<Row[]>`
+    SELECT documents.id, event_time AS "eventTime", source_id AS "sourceId", type
+    FROM documents LEFT JOIN sources ON sources.id = documents.source_id
     WHERE documents.org_id = ${caller.orgId} AND documents.id = ANY(${sql.array([...documentIds])}::text[])
       AND ${visibleTo(sql, caller)}`;
   return new Map(
-    rows.map((row) => [
-      row['id'] as string,
-      {
-        eventTime: row['event_time'] as Date | null,
-        source: row['type'] === null ? null : { id: row['source_id'] as string, type: row['type'] as SourceType },
-      },
+    rows.map(({ id, eventTime, sourceId, type }) => [
+      id,
+      { eventTime, source: type === null ? null : { id: sourceId, type } },
     ]),
   );
 }

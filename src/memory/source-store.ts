@@ -7,8 +7,9 @@ import type { ErrorCategory } from '../jobs/schema.ts';
 import { isUnfinished } from '../jobs/state-store.ts';
 import type { HeldJob } from '../jobs/store.ts';
 import { notFound } from '../platform/errors.ts';
+import { viewOf } from '../platform/postgres/records.ts';
 import type { Sql, SqlFragment } from '../platform/postgres.ts';
-import { metadataOfTags, NO_COUNTS, type SourceType, type SourceView, type SyncCounts } from './schema.ts';
+import { metadataOfTags, NO_COUNTS, type SourceType, SourceView, type SyncCounts } from './schema.ts';
 
 type Row = Readonly<Record<string, unknown>>;
 
@@ -120,8 +121,9 @@ export async function countPending(sql: Sql, orgId: string, sourceId: string): P
 
 /** Lock a source until the transaction ends. Return null if it is deleted. Lock it before jobs and documents. */
 export async function lockSource(tx: Sql, orgId: string, id: string): Promise<Source | null> {
-  const [row] = await tx`SELECT * FROM sources WHERE org_id = ${orgId} AND id = ${id} FOR UPDATE`;
-  return row ? toSource(row) : null;
+  const [row] = await tx<Source[]>`
+    SELECT ${sourceColumns(tx)} FROM sources WHERE org_id = ${orgId} AND id = ${id} FOR UPDATE`;
+  return row ?? null;
 }
 
 /** Return the unfinished job of a locked source, and whether it is queued. */
@@ -165,13 +167,13 @@ export async function allowEmpty(tx: Sql, source: Source): Promise<void> {
  * deleted or has another job.
  */
 export async function beginSync(sql: Sql, orgId: string, sourceId: string, held: HeldJob): Promise<Source | null> {
-  const [row] = await sql`
+  const [row] = await sql<Source[]>`
     UPDATE sources SET sync_fence = ${held.fence}, resync = false, updated_at = now(),
            retry_keys = CASE WHEN resync THEN NULL ELSE retry_keys END,
            counts = CASE WHEN sync_fence IS NULL THEN ${sql.json(NO_COUNTS)} ELSE counts END
     WHERE org_id = ${orgId} AND id = ${sourceId} AND sync_job_id = ${held.id} AND coalesce(sync_fence, 0) <= ${held.fence}
-    RETURNING *`;
-  return row ? toSource(row) : null;
+    RETURNING ${sourceColumns(sql)}`;
+  return row ?? null;
 }
 
 /** Lock the source of a running synchronisation until the transaction ends. Return false if the lease was lost. */
@@ -230,12 +232,11 @@ export async function cancelSync(tx: Sql, orgId: string, sourceId: string, jobId
 
 /** Lock the sources of all organizations with a due schedule. Skip sources locked by other processes. */
 export async function lockDueSources(tx: Sql, limit: number): Promise<Source[]> {
-  const rows = await tx`
-    SELECT sources.* FROM sources
+  return tx<Source[]>`
+    SELECT ${sourceColumns(tx)} FROM sources
     WHERE next_sync_at <= now() AND paused_at IS NULL AND ${isStaying(tx, 'org_id')}
       AND EXISTS (SELECT 1 FROM buckets WHERE buckets.id = sources.bucket_id AND deleting_at IS NULL)
     ORDER BY next_sync_at LIMIT ${limit} FOR UPDATE SKIP LOCKED`;
-  return rows.map(toSource);
 }
 
 /** Write the changeable settings of a locked source. */
@@ -265,10 +266,9 @@ export async function setNextSync(tx: Sql, source: Source, at: Date | null): Pro
 }
 
 export async function listFolderSources(sql: Sql, limit: number): Promise<Source[]> {
-  const rows = await sql`
-    SELECT sources.* FROM sources JOIN buckets ON buckets.id = sources.bucket_id AND buckets.deleting_at IS NULL
+  return sql<Source[]>`
+    SELECT ${sourceColumns(sql)} FROM sources JOIN buckets ON buckets.id = sources.bucket_id AND buckets.deleting_at IS NULL
     WHERE type = 'folder' AND paused_at IS NULL ORDER BY sources.id LIMIT ${limit}`;
-  return rows.map(toSource);
 }
 
 export async function deleteSourceRow(tx: Sql, orgId: string, id: string): Promise<void> {
@@ -281,54 +281,22 @@ function indexedCount(sql: Sql, caller: Caller): SqlFragment {
               AND documents.active_generation IS NOT NULL AND ${visibleTo(sql, caller)})`;
 }
 
-function toSource(row: Row): Source {
-  return {
-    id: row['id'] as string,
-    orgId: row['org_id'] as string,
-    userId: row['user_id'] as string | null,
-    bucketId: row['bucket_id'] as string,
-    name: row['name'] as string,
-    type: row['type'] as SourceType,
-    connection: row['connection'] as string,
-    config: row['config'] as Record<string, unknown>,
-    tags: row['tags'] as Record<string, string>,
-    versions: row['versions'] as 'replace' | 'keep',
-    privacyLevel: row['privacy_level'] as number,
-    accessList: row['access_list'] as string[] | null,
-    schedule: row['schedule'] as string | null,
-    syncJobId: row['sync_job_id'] as string | null,
-    counts: { ...NO_COUNTS, ...(row['counts'] as Partial<SyncCounts>) },
-    allowsEmpty: row['allows_empty'] as boolean,
-    retryKeys: row['retry_keys'] as string[] | null,
-    isPaused: row['paused_at'] !== null,
-  };
+function sourceColumns(sql: Sql): SqlFragment {
+  return sql`
+    sources.id, sources.org_id AS "orgId", sources.user_id AS "userId", sources.bucket_id AS "bucketId", sources.name,
+    type, connection, config, tags, versions, privacy_level AS "privacyLevel", access_list AS "accessList", schedule,
+    sync_job_id AS "syncJobId", ${sql.json(NO_COUNTS)}::jsonb || counts AS counts, allows_empty AS "allowsEmpty",
+    retry_keys AS "retryKeys", paused_at IS NOT NULL AS "isPaused"`;
 }
 
+const VIEW_COLUMNS = Object.keys(SourceView.shape);
+
 function toView(row: Row): SourceView {
-  const source = toSource(row);
-  const time = (name: string) => (row[name] instanceof Date ? (row[name] as Date).toISOString() : null);
   return {
-    id: source.id,
-    name: source.name,
-    type: source.type,
-    connection: source.connection,
-    bucket_id: source.bucketId,
-    user_id: source.userId,
-    config: source.config,
-    tags: Object.entries(source.tags).map(([key, value]) => `${key}:${value}`),
-    schedule: source.schedule,
-    next_sync_at: time('next_sync_at'),
-    versions: source.versions,
-    privacy_level: source.privacyLevel,
-    access: accessOf(source.accessList),
-    sync_state: row['sync_state'] as SourceView['sync_state'],
-    sync_job_id: source.syncJobId,
-    last_synced_at: time('last_synced_at'),
+    ...(viewOf(row, VIEW_COLUMNS) as SourceView),
+    tags: Object.entries(row['tags'] as Record<string, string>).map(([key, value]) => `${key}:${value}`),
+    access: accessOf(row['access_list'] as string[] | null),
     indexed_document_count: row['indexed'] as number,
-    counts: source.counts,
-    error_category: row['error_category'] as string | null,
-    error_message: row['error_message'] as string | null,
-    paused_at: time('paused_at'),
-    created_at: time('created_at') as string,
+    counts: { ...NO_COUNTS, ...(row['counts'] as Partial<SyncCounts>) },
   };
 }

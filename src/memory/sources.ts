@@ -7,7 +7,7 @@ import { accessAtUpload } from '../documents/access-policy.ts';
 import { removeDocumentsOf } from '../documents/documents.ts';
 import { resolveAccess } from '../documents/resolve-access.ts';
 import { findBucket, lockBucketPolicy } from '../documents/store.ts';
-import type { JobNotifier } from '../jobs/notifier.ts';
+import { type JobNotifier, notifyWorkers } from '../jobs/notifier.ts';
 import { cancelRow } from '../jobs/operation-store.ts';
 import { AppError, forbidden, invalidRequest, notFound } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
@@ -18,7 +18,7 @@ import { parseWithNulls } from '../platform/zod-nulls.ts';
 import { type Connections, connectionsOf } from './connections.ts';
 import { detachDocuments, findDocumentsOfSource, setAccess } from './entry-store.ts';
 import { listFaults } from './fault-store.ts';
-import { notifySync, queueSync } from './queue-sync.ts';
+import { queueSync } from './queue-sync.ts';
 import { CONFIG_BY_TYPE } from './readers/configs.ts';
 import { nextRun } from './schedule.ts';
 import type {
@@ -187,7 +187,7 @@ export async function syncNow(
     if (source === null) throw notFound('source', ref);
     return queueSync(tx, source, { allowsEmpty, keys });
   });
-  await notifySync(context);
+  await notifyWorkers(context, 'sync');
   return reply;
 }
 
@@ -237,7 +237,7 @@ export async function changeSource(
   });
   // Read the job only now, since it may have been queued meanwhile. A paused source gets no further job.
   if (change.paused === true) await cancelJob(sql, caller, await store.findSource(sql, caller, view.id));
-  if (isResumed) await notifySync(context);
+  if (isResumed) await notifyWorkers(context, 'sync');
   return store.findSource(sql, caller, view.id);
 }
 
@@ -292,6 +292,6 @@ export async function queueDueSources(context: SourcesContext): Promise<number> 
     queued += due;
     if (due < DUE_MAX) break;
   }
-  if (queued > 0) await notifySync(context);
+  if (queued > 0) await notifyWorkers(context, 'sync');
   return queued;
 }

@@ -2,9 +2,11 @@ import { recordAudit } from '../access/audit.ts';
 import { selectUser } from '../access/user-store.ts';
 import type { JobHandler, JobKindOperations } from '../jobs/handler.ts';
 import { JobError, type Lease } from '../jobs/lease.ts';
+import { type JobNotifier, notifyWorkers } from '../jobs/notifier.ts';
 import type { Job } from '../jobs/schema.ts';
 import type { HeldJob } from '../jobs/store.ts';
 import { AppError, conflict, notFound } from '../platform/errors.ts';
+import type { Logger } from '../platform/logger.ts';
 import type { Objects } from '../platform/objects/objects.ts';
 import type { Sql } from '../platform/postgres.ts';
 import { oneLine } from '../platform/printable.ts';
@@ -20,9 +22,8 @@ export interface SyncContext {
   readonly sql: Sql;
   readonly objects: Objects;
   readonly readers: ReaderContext;
-  /** Notify ingest workers of queued jobs. */
-  readonly notifyIngest: () => Promise<void>;
-  readonly notifySync: () => Promise<void>;
+  readonly notifier: JobNotifier;
+  readonly logger: Logger;
 }
 
 /** Create the handler of jobs that synchronise one source. Each new or changed document gets an ingest job. */
@@ -49,7 +50,7 @@ async function sync(context: SyncContext, lease: Lease): Promise<void> {
     });
   }
   // Let ingest workers start with the first batch.
-  const notifying = setInterval(() => void context.notifyIngest(), 1_000);
+  const notifying = setInterval(() => void notifyWorkers(context, 'ingest'), 1_000);
   try {
     const owner = source.userId === null ? null : await selectUser(sql, job.orgId, source.userId);
     const department = owner?.department ?? null;
@@ -58,12 +59,12 @@ async function sync(context: SyncContext, lease: Lease): Promise<void> {
     );
     lease.signal.throwIfAborted();
     const runsAgain = await sql.begin((tx) => finish(tx, lease, source, result));
-    if (runsAgain) await context.notifySync();
+    if (runsAgain) await notifyWorkers(context, 'sync');
   } catch (error) {
     throw toJobError(error);
   } finally {
     clearInterval(notifying);
-    await context.notifyIngest();
+    await notifyWorkers(context, 'ingest');
   }
 }
 

@@ -1,7 +1,8 @@
+import { notifyWorkers } from '../jobs/notifier.ts';
 import type { Service } from '../platform/lifecycle.ts';
 import { repeatingTask } from '../platform/repeating-task.ts';
 import { findConnection } from './connections.ts';
-import { notifySync, queueSync } from './queue-sync.ts';
+import { queueSync } from './queue-sync.ts';
 import { CONFIG_BY_TYPE } from './readers/configs.ts';
 import { type FolderPlace, resolveFolder } from './readers/folder-reader.ts';
 import { FolderWatch } from './readers/folder-watch.ts';
@@ -23,7 +24,7 @@ export function folderWatcher(context: SourcesContext & { readonly dataDir: stri
       const current = await lockSource(tx, source.orgId, source.id);
       if (current !== null && !current.isPaused) await queueSync(tx, current);
     });
-    await notifySync(context);
+    await notifyWorkers(context, 'sync');
   };
   const reconcile = repeatingTask('watching of folders', RECONCILE_MS, context.logger, async () => {
     const sources = await listFolderSources(context.sql, SOURCES_MAX);

@@ -3,8 +3,7 @@ import { requireMetadataManager } from '../access/roles.ts';
 import { resolveAccess } from '../documents/resolve-access.ts';
 import { findBucket, lockBucketPolicy } from '../documents/store.ts';
 import { hindranceOf } from '../documents/visibility.ts';
-import { notifyIngestWorkers } from '../ingest/notify-workers.ts';
-import type { JobNotifier } from '../jobs/notifier.ts';
+import { type JobNotifier, notifyWorkers } from '../jobs/notifier.ts';
 import { forbidden, invalidRequest, notFound } from '../platform/errors.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { Sql } from '../platform/postgres.ts';
@@ -74,6 +73,6 @@ export async function editDocument(
       warnings: plan.warnings,
     };
   });
-  if (reply.reindex_queued) await notifyIngestWorkers(notifier, logger);
+  if (reply.reindex_queued) await notifyWorkers({ notifier, logger }, 'ingest');
   return reply;
 }

@@ -5,8 +5,8 @@ import { resolveAccess } from '../documents/resolve-access.ts';
 import type { BucketPolicy, BucketView } from '../documents/schema.ts';
 import { findBucket, lockBucketPolicy } from '../documents/store.ts';
 import { settleDocument } from '../ingest/job-store.ts';
-import { notifyIngestWorkers } from '../ingest/notify-workers.ts';
 import { cancelJobs, lockJobsOf } from '../jobs/document-jobs-store.ts';
+import { notifyWorkers } from '../jobs/notifier.ts';
 import { AppError, invalidRequest } from '../platform/errors.ts';
 import { mapPostgresError, QUERY_MS, type Sql } from '../platform/postgres.ts';
 import { type AppliedEdit, applyEdits } from './apply-edits.ts';
@@ -173,8 +173,7 @@ class BulkRun {
         break;
       }
     }
-    if (this.#items.some((item) => item.reindex_job_id !== null))
-      await notifyIngestWorkers(this.#context.notifier, this.#context.logger);
+    if (this.#items.some((item) => item.reindex_job_id !== null)) await notifyWorkers(this.#context, 'ingest');
     return this.#isDry ? this.#auditedPreview(ids.length) : this.#reply(ids.length);
   }
 

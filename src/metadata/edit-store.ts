@@ -1,5 +1,4 @@
 import type { Caller } from '../access/caller.ts';
-import type { DocumentStatus } from '../documents/schema.ts';
 import { readableBy } from '../documents/visibility.ts';
 import { unprepared } from '../platform/postgres/unprepared.ts';
 import type { Sql } from '../platform/postgres.ts';
@@ -30,39 +29,24 @@ export async function readEditable(
   ids: readonly string[],
   where: Condition | null,
 ): Promise<EditableDocument[]> {
-  const rows = await unprepared(sql`
-    SELECT id, collection_id, status, searchable, metadata, privacy_level, classification, review_status,
-           public_accessible, scope, access_list, object_key, file_name, size_bytes, source_path,
-           (${readableBy(sql, caller)}) IS TRUE AS is_readable,
-           (SELECT chunks_count FROM generations WHERE generations.id = documents.active_generation) AS indexed_vectors
+  type Row = Omit<EditableDocument, 'access' | 'file'> & EditableDocument['access'] & EditableDocument['file'];
+  const rows = await unprepared(sql<Row[]>`
+    SELECT id, collection_id AS "collectionId", status, searchable, metadata, privacy_level, classification,
+           review_status, public_accessible, scope, access_list, object_key AS "objectKey", file_name AS "fileName",
+           size_bytes AS "sizeBytes", source_path AS "sourcePath", (${readableBy(sql, caller)}) IS TRUE AS "isReadable",
+           coalesce((SELECT chunks_count FROM generations WHERE generations.id = documents.active_generation), 0)
+             AS "indexedVectors"
     FROM documents
     WHERE documents.org_id = ${caller.orgId} AND documents.bucket_id = ${bucketId}
       AND documents.id = ANY(${sql.array([...ids])}::text[])
       ${where === null ? sql`` : sql`AND ${exactMatchSql(sql, where)}`}
     ORDER BY documents.id`);
-  return rows.map((row) => ({
-    id: row['id'] as string,
-    collectionId: row['collection_id'] as string | null,
-    status: row['status'] as DocumentStatus,
-    searchable: row['searchable'] as boolean,
-    metadata: row['metadata'] as Record<string, string>,
-    access: {
-      privacy_level: row['privacy_level'] as number,
-      classification: row['classification'] as string,
-      review_status: row['review_status'] as string,
-      public_accessible: row['public_accessible'] as boolean,
-      scope: row['scope'] as string | null,
-      access_list: row['access_list'] as string[] | null,
-    },
-    indexedVectors: (row['indexed_vectors'] as number | null) ?? 0,
-    isReadable: row['is_readable'] as boolean,
-    file: {
-      objectKey: row['object_key'] as string,
-      fileName: row['file_name'] as string,
-      sizeBytes: Number(row['size_bytes']),
-      sourcePath: row['source_path'] as string | null,
-    },
-  }));
+  return rows.map((row) => {
+    const { id, collectionId, status, searchable, metadata, indexedVectors, isReadable, ...others } = row;
+    const { objectKey, fileName, sizeBytes, sourcePath, ...access } = others;
+    const file = { objectKey, fileName, sizeBytes, sourcePath };
+    return { id, collectionId, status, searchable, metadata, indexedVectors, isReadable, access, file };
+  });
 }
 
 /** Write planned edits of locked documents. Searches no longer find dropped vectors. */

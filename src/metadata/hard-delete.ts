@@ -3,7 +3,7 @@ import type { Caller } from '../access/caller.ts';
 import { findFileHashes, markDocuments } from '../documents/deletion-store.ts';
 import { lockBucketPolicy } from '../documents/store.ts';
 import { cancelJobs, lockJobsOf } from '../jobs/document-jobs-store.ts';
-import type { JobNotifier } from '../jobs/notifier.ts';
+import { type JobNotifier, notifyWorkers } from '../jobs/notifier.ts';
 import { notifyLost } from '../jobs/operations.ts';
 import { enqueueJob } from '../jobs/store.ts';
 import { newId } from '../platform/ids.ts';
@@ -86,9 +86,7 @@ export async function queueHardDelete(
     );
     return { deleted: ids, cancelled: jobsToCancel, requestedAt: new Date(job.created_at) };
   });
-  await notifier
-    .notifyQueued(HARD_DELETE)
-    .catch((error) => logger.debug({ err: error }, 'notification of a queued job was lost'));
+  await notifyWorkers({ notifier, logger }, HARD_DELETE);
   await notifyLost({ notifier, logger }, cancelled);
   return { jobId, requestedAt, documentIds: deleted };
 }

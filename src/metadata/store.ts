@@ -56,12 +56,11 @@ export function selectChangeMatches(
 ): Promise<ChangeMatch[]> {
   return inMatchingTime(sql, async (tx) => {
     const matching = where === null ? tx`true` : matchSql(tx, bucketId, where);
-    const rows = await unprepared(tx`
-      SELECT id, ${pending(tx)} AS is_pending FROM documents
+    return unprepared(tx<ChangeMatch[]>`
+      SELECT id, ${pending(tx)} AS "isPending" FROM documents
       WHERE documents.org_id = ${caller.orgId} AND documents.bucket_id = ${bucketId} AND ${readableBy(tx, caller)}
         AND ${matching}
-      ORDER BY is_pending DESC, updated_at, id LIMIT ${rowsMax}`);
-    return rows.map((row) => ({ id: row['id'] as string, isPending: row['is_pending'] as boolean }));
+      ORDER BY "isPending" DESC, updated_at, id LIMIT ${rowsMax}`);
   });
 }
 

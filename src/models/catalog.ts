@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { AppError } from '../platform/errors.ts';
+import { type AppError, invalidRequest, invalidSettings } from '../platform/errors.ts';
 import { findNearest } from '../platform/nearest-word.ts';
 import { knownModelsOf } from './known-models.ts';
 import { promptsOf } from './prompts.ts';
@@ -261,12 +261,7 @@ export class Catalog {
     if (found) return found;
     const [only, ...others] = this.#byVendorName.get(name) ?? [];
     if (only && others.length === 0) return only;
-    throw new AppError({
-      code: 'unknown_model',
-      status: 400,
-      param: 'model',
-      message: `unknown model "${name.slice(0, 200)}"; ${this.#hintFor(name)}`,
-    });
+    throw invalidRequest(`unknown model "${name.slice(0, 200)}"; ${this.#hintFor(name)}`, 'model', 'unknown_model');
   }
 
   /** Suggest a name in place of an unknown model. */
@@ -366,15 +361,11 @@ export function withoutVendor({ id, vendor }: Pick<Model, 'id' | 'vendor'>): str
 }
 
 function invalidModel(id: string, why: string): AppError {
-  return invalidSetting(`models: ${id} ${why}`);
+  return invalidSettings([`models: ${id} ${why}`]);
 }
 
 function invalidName(name: string, why: string): AppError {
-  return invalidSetting(`model_names: "${name}" ${why}`);
-}
-
-function invalidSetting(fault: string): AppError {
-  return new AppError({ code: 'config_invalid', status: 500, message: `settings are not valid:\n  - ${fault}` });
+  return invalidSettings([`model_names: "${name}" ${why}`]);
 }
 
 function tokenizerOf(setting: string): TokenizerChoice {

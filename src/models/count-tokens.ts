@@ -1,4 +1,4 @@
-import { AppError } from '../platform/errors.ts';
+import { AppError, invalidSettings } from '../platform/errors.ts';
 import { yieldToEventLoop } from '../platform/event-loop.ts';
 import type { Threads } from '../platform/threads.ts';
 import type { Model } from './catalog.ts';
@@ -209,10 +209,5 @@ async function countOnThread(
 
 function tokenizerInvalid(model: CountedModel, reason: string, cause?: unknown): AppError {
   const path = model.tokenizer.kind === 'file' ? model.tokenizer.path : model.tokenizer.kind;
-  return new AppError({
-    code: 'config_invalid',
-    status: 500,
-    message: `settings are not valid:\n  - models: the tokenizer of ${model.id}, ${path}, ${reason}`,
-    cause,
-  });
+  return invalidSettings([`models: the tokenizer of ${model.id}, ${path}, ${reason}`], cause);
 }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { integerSetting, numberSetting } from './number-settings.ts';
 import { baseUrl, secret } from './vendor-fields.ts';
 
 const DAY_MS = 24 * 3_600_000;
@@ -13,27 +14,21 @@ const Answers = z.strictObject({
   ),
   api_key: secret.optional().describe('API key of the vendor, or a reference to a variable of the environment'),
   model: z.string().min(1).max(200).describe('name of the model at the vendor'),
-  output_tokens_max: z.int().min(50).max(100_000).default(1_024).describe('maximum number of tokens in an answer'),
-  passage_tokens_max: z
-    .int()
-    .min(200)
-    .max(500_000)
-    .default(6_000)
-    .describe('maximum number of tokens in the passages that are sent with a question'),
-  timeout_seconds: z.number().positive().max(600).default(60).describe('time limit of one answer'),
-  concurrency_max: z.int().min(1).max(1_000).default(64).describe('maximum number of answers at the same time'),
-  concurrency_of_one_max: z
-    .int()
-    .min(1)
-    .max(1_000)
-    .default(16)
-    .describe('maximum number of answers of one organization at the same time'),
-  keep_days: z
-    .number()
-    .min(0)
-    .max(3_650)
-    .default(0)
-    .describe('days for which answers are kept with their passages; 0: answers are not kept'),
+  output_tokens_max: integerSetting({ min: 50, max: 100_000, default: 1_024 }, 'maximum number of tokens in an answer'),
+  passage_tokens_max: integerSetting(
+    { min: 200, max: 500_000, default: 6_000 },
+    'maximum number of tokens in the passages that are sent with a question',
+  ),
+  timeout_seconds: numberSetting({ above: 0, max: 600, default: 60 }, 'time limit of one answer'),
+  concurrency_max: integerSetting({ min: 1, max: 1_000, default: 64 }, 'maximum number of answers at the same time'),
+  concurrency_of_one_max: integerSetting(
+    { min: 1, max: 1_000, default: 16 },
+    'maximum number of answers of one organization at the same time',
+  ),
+  keep_days: numberSetting(
+    { min: 0, max: 3_650, default: 0 },
+    'days for which answers are kept with their passages; 0: answers are not kept',
+  ),
   price_per_million_input: z.number().min(0).optional().describe('price of a million tokens of questions and passages'),
   price_per_million_output: z.number().min(0).optional().describe('price of a million tokens of answers'),
 });

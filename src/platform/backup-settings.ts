@@ -2,6 +2,7 @@ import path from 'node:path';
 import { z } from 'zod';
 import { parseDuration } from './duration.ts';
 import { AppError, invalidRequest } from './errors.ts';
+import { integerSetting, numberSetting } from './number-settings.ts';
 
 const DAY_MS = 24 * 3_600_000;
 const MIB = 1024 * 1024;
@@ -38,20 +39,18 @@ export const backupSettings = {
         'folder or s3://bucket/prefix for scheduled backups (default: no scheduled backups)',
       ),
       every: Interval.default('24h').describe('time between two backups, such as 24h'),
-      keep: z.number().int().min(1).max(1_000).default(7).describe('number of complete backups to keep'),
+      keep: integerSetting({ min: 1, max: 1_000, default: 7 }, 'number of complete backups to keep'),
     })
     .prefault({})
     .describe('scheduled backups'),
   retention: z
     .strictObject({
-      audit_days: z.number().min(1).max(36_500).default(365).describe('days for which the audit log is kept'),
+      audit_days: numberSetting({ min: 1, max: 36_500, default: 365 }, 'days for which the audit log is kept'),
       /** Retention of finished jobs. A document's last job is kept as long as the document. */
-      jobs_days: z
-        .number()
-        .min(1)
-        .max(36_500)
-        .default(365)
-        .describe('days for which finished jobs are kept; the last job of a document is kept as long as the document'),
+      jobs_days: numberSetting(
+        { min: 1, max: 36_500, default: 365 },
+        'days for which finished jobs are kept; the last job of a document is kept as long as the document',
+      ),
       usage_days: z
         .number()
         .min(31)
@@ -62,13 +61,10 @@ export const backupSettings = {
     .prefault({})
     .describe('time for which records are kept'),
   /** Size of the file that is deleted when the disk is full; 0 for none. */
-  ballast_bytes: z
-    .number()
-    .int()
-    .min(0)
-    .max(64 * 1024 * MIB)
-    .default(256 * MIB)
-    .describe('size of a file that the service deletes when the disk is full, so that it can work again; 0 for none'),
+  ballast_bytes: integerSetting(
+    { min: 0, max: 64 * 1024 * MIB, default: 256 * MIB },
+    'size of a file that the service deletes when the disk is full, so that it can work again; 0 for none',
+  ),
 };
 
 type BackupFile = z.output<z.ZodObject<typeof backupSettings>>;

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { numberSetting } from './number-settings.ts';
 
 const TIMEOUT_SECONDS_DEFAULT = 10;
 /** Default deadline of a reply; messengers stop waiting after 5 s. */
@@ -81,18 +82,14 @@ export const channelSettings = {
       nhn: vendor('https://kakaotalk-bizmessage.api.nhncloudservice.com').describe('NHN Cloud, for Alimtalk'),
       ...platformSettings,
       /** Time after which the service answers a delivery with an apology. */
-      reply_deadline_seconds: z
-        .number()
-        .min(0.5)
-        .max(60)
-        .default(REPLY_DEADLINE_SECONDS_DEFAULT)
-        .describe('time after which the service answers a message with an apology'),
-      delivery_days: z
-        .number()
-        .min(0)
-        .max(3_650)
-        .default(DELIVERY_DAYS_DEFAULT)
-        .describe('days for which the list of received messages is kept, without their texts; 0: ten minutes'),
+      reply_deadline_seconds: numberSetting(
+        { min: 0.5, max: 60, default: REPLY_DEADLINE_SECONDS_DEFAULT },
+        'time after which the service answers a message with an apology',
+      ),
+      delivery_days: numberSetting(
+        { min: 0, max: 3_650, default: DELIVERY_DAYS_DEFAULT },
+        'days for which the list of received messages is kept, without their texts; 0: ten minutes',
+      ),
       keep_questions: z
         .boolean()
         .default(false)

@@ -6,9 +6,10 @@ import { backupConfigOf, backupSettings } from './backup-settings.ts';
 import { channelConfigOf, channelSettings } from './channel-settings.ts';
 import { consoleConfigOf, consoleSettings } from './console-settings.ts';
 import { processEnvironment } from './environment.ts';
-import { AppError } from './errors.ts';
+import { invalidSettings } from './errors.ts';
 import { localModelSettings, localModelsConfigOf } from './local-model-settings.ts';
 import { isNetwork } from './networks.ts';
+import { integerSetting, numberSetting } from './number-settings.ts';
 import { oidcConfigOf, oidcSettings } from './oidc-settings.ts';
 import { CREDENTIALS_ENCODED } from './percent-encoding.ts';
 import { projectionConfigOf, projectionSettings } from './projection-settings.ts';
@@ -80,12 +81,10 @@ export const ConfigFile = z.strictObject({
   database_replica_url: postgresUrl
     .optional()
     .describe('address of a streaming replica, from which the service reads lists, documents and usage'),
-  database_replica_max_lag_seconds: z
-    .number()
-    .min(2)
-    .max(3600)
-    .default(5)
-    .describe('maximum lag of the replica for usage; if it lags more, the service reads from the primary'),
+  database_replica_max_lag_seconds: numberSetting(
+    { min: 2, max: 3600, default: 5 },
+    'maximum lag of the replica for usage; if it lags more, the service reads from the primary',
+  ),
   ...redisSettings,
   secret_key: z
     .string()
@@ -131,19 +130,9 @@ export const ConfigFile = z.strictObject({
         .describe(
           'use of base64 for vectors in responses: auto (if the client asks for it and is not known to read lists), always or never',
         ),
-      deadline_seconds: z.number().positive().max(600).default(30).describe('time limit of a request'),
-      image_deadline_seconds: z
-        .number()
-        .positive()
-        .max(600)
-        .default(90)
-        .describe('time limit of a request with images'),
-      cache_bytes: z
-        .number()
-        .int()
-        .min(0)
-        .default(128 * MIB)
-        .describe('memory for the cache of vectors; 0 turns it off'),
+      deadline_seconds: numberSetting({ above: 0, max: 600, default: 30 }, 'time limit of a request'),
+      image_deadline_seconds: numberSetting({ above: 0, max: 600, default: 90 }, 'time limit of a request with images'),
+      cache_bytes: integerSetting({ min: 0, default: 128 * MIB }, 'memory for the cache of vectors; 0 turns it off'),
       built_in: z
         .enum(['semantic', 'lexical'])
         .optional()
@@ -155,77 +144,45 @@ export const ConfigFile = z.strictObject({
     .describe('requests for embeddings'),
   limits: z
     .strictObject({
-      body_bytes: z
-        .number()
-        .int()
-        .positive()
-        .default(16 * MIB)
-        .describe('largest JSON body'),
-      upload_bytes: z
-        .number()
-        .int()
-        .positive()
-        .default(512 * MIB)
-        .describe('largest uploaded file'),
-      bulk_body_bytes: z
-        .number()
-        .int()
-        .positive()
-        .default(64 * MIB)
-        .describe('largest body of a bulk embedding job'),
-      image_body_bytes: z
-        .number()
-        .int()
-        .positive()
-        .default(280 * MIB)
-        .describe('largest body with images'),
-      document_memory_bytes: z
-        .number()
-        .int()
-        .min(128 * MIB)
-        .default(512 * MIB)
-        .describe('memory limit of the process that reads a document'),
-      failed_logins_per_minute: z
-        .number()
-        .int()
-        .min(1)
-        .default(60)
-        .describe('number of refused credentials after which responses to an address are delayed'),
-      document_seconds: z.number().int().min(1).max(3600).default(60).describe('processor time for reading a document'),
+      body_bytes: integerSetting({ above: 0, default: 16 * MIB }, 'largest JSON body'),
+      upload_bytes: integerSetting({ above: 0, default: 512 * MIB }, 'largest uploaded file'),
+      bulk_body_bytes: integerSetting({ above: 0, default: 64 * MIB }, 'largest body of a bulk embedding job'),
+      image_body_bytes: integerSetting({ above: 0, default: 280 * MIB }, 'largest body with images'),
+      document_memory_bytes: integerSetting(
+        { min: 128 * MIB, default: 512 * MIB },
+        'memory limit of the process that reads a document',
+      ),
+      failed_logins_per_minute: integerSetting(
+        { min: 1, default: 60 },
+        'number of refused credentials after which responses to an address are delayed',
+      ),
+      document_seconds: integerSetting({ min: 1, max: 3600, default: 60 }, 'processor time for reading a document'),
     })
     .prefault({})
     .describe('limits of requests and documents'),
   bulk: z
     .strictObject({
-      calls_in_flight: z
-        .number()
-        .int()
-        .min(1)
-        .max(64)
-        .default(8)
-        .describe('maximum number of calls to a provider at the same time for one job'),
-      retention_days: z.number().positive().max(3650).default(7).describe('days for which results are kept'),
-      retry_window_hours: z
-        .number()
-        .min(0)
-        .max(720)
-        .default(24)
-        .describe('hours for which a job waits for a provider that is down'),
+      calls_in_flight: integerSetting(
+        { min: 1, max: 64, default: 8 },
+        'maximum number of calls to a provider at the same time for one job',
+      ),
+      retention_days: numberSetting({ above: 0, max: 3650, default: 7 }, 'days for which results are kept'),
+      retry_window_hours: numberSetting(
+        { min: 0, max: 720, default: 24 },
+        'hours for which a job waits for a provider that is down',
+      ),
     })
     .prefault({})
     .describe('bulk embedding jobs'),
   workers: z
     .strictObject({
-      embed_concurrency: z.number().int().min(1).max(64).default(2).describe('bulk jobs and batches at the same time'),
-      ingest_concurrency: z.number().int().min(1).max(64).default(12).describe('documents at the same time'),
-      lease_seconds: z
-        .number()
-        .int()
-        .min(5)
-        .max(3600)
-        .default(30)
-        .describe('time without a heartbeat after which a worker loses its job'),
-      retries_max: z.number().int().min(0).max(100).default(5).describe('number of attempts after the first one'),
+      embed_concurrency: integerSetting({ min: 1, max: 64, default: 2 }, 'bulk jobs and batches at the same time'),
+      ingest_concurrency: integerSetting({ min: 1, max: 64, default: 12 }, 'documents at the same time'),
+      lease_seconds: integerSetting(
+        { min: 5, max: 3600, default: 30 },
+        'time without a heartbeat after which a worker loses its job',
+      ),
+      retries_max: integerSetting({ min: 0, max: 100, default: 5 }, 'number of attempts after the first one'),
     })
     .prefault({})
     .describe('workers of jobs'),
@@ -325,13 +282,7 @@ export function loadConfig(options: LoadOptions = {}): Config {
     const isFromFile = (keys: readonly string[]) => isSetInFile(settings, keys);
     faults.push(...describeFaults(parsed.error.issues, { schema: ConfigFile, text, isFromFile }));
   }
-  if (faults.length > 0 || !parsed.success) {
-    throw new AppError({
-      code: 'config_invalid',
-      status: 500,
-      message: `settings are not valid:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`,
-    });
-  }
+  if (faults.length > 0 || !parsed.success) throw invalidSettings(faults);
   const warnings = [...warningsOf(file), ...warnOfDoubledPaths(parsed.data.providers)];
   return deepFreeze({ ...parsed.data, warnings, omissions: settings.omissions });
 }

@@ -1,5 +1,6 @@
 import path from 'node:path';
 import { z } from 'zod';
+import { numberSetting } from './number-settings.ts';
 
 /** Settings of the web console and its sessions. */
 export const consoleSettings = {
@@ -12,25 +13,19 @@ export const consoleSettings = {
         .regex(/\.(?:svg|png)$/i, 'must be an SVG or PNG file')
         .optional()
         .describe('SVG or PNG file with a picture to show beside the name'),
-      session_hours: z.number().min(0.1).max(720).default(12).describe('maximum length of a session'),
-      session_idle_minutes: z
-        .number()
-        .min(2)
-        .max(1_440)
-        .default(60)
-        .describe('time without a request after which a session ends'),
-      account_session_days: z
-        .number()
-        .min(1)
-        .max(90)
-        .default(30)
-        .describe('time without a request after which the session of a person with a password or passkey ends'),
-      sign_in_link_minutes: z
-        .number()
-        .min(1)
-        .max(1_440)
-        .default(15)
-        .describe('time for which a one-time link of the operator can be used'),
+      session_hours: numberSetting({ min: 0.1, max: 720, default: 12 }, 'maximum length of a session'),
+      session_idle_minutes: numberSetting(
+        { min: 2, max: 1_440, default: 60 },
+        'time without a request after which a session ends',
+      ),
+      account_session_days: numberSetting(
+        { min: 1, max: 90, default: 30 },
+        'time without a request after which the session of a person with a password or passkey ends',
+      ),
+      sign_in_link_minutes: numberSetting(
+        { min: 1, max: 1_440, default: 15 },
+        'time for which a one-time link of the operator can be used',
+      ),
     })
     .prefault({})
     .describe('the web console'),

@@ -64,28 +64,40 @@ export function conflict(message: string, code = 'conflict'): AppError {
   return new AppError({ code, status: 409, message });
 }
 
+/** Create the error for settings that are not valid, with a line for each fault. */
+export function invalidSettings(faults: readonly string[], cause?: unknown): AppError {
+  const message = `settings are not valid:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`;
+  return new AppError({ code: 'config_invalid', status: 500, message, cause });
+}
+
+/** Create an error 503 that passes by itself: the caller may try again. */
+export function tryLater(
+  message: string,
+  code: string,
+  options: { retryAfterSeconds?: number; details?: Record<string, unknown>; cause?: unknown } = {},
+): AppError {
+  return new AppError({ code, status: 503, message, retryable: true, ...options });
+}
+
+/** Create an error 503 that lasts until somebody changes the settings or the host. */
+export function unusable(
+  message: string,
+  code: string,
+  options: { details?: Record<string, unknown>; cause?: unknown } = {},
+): AppError {
+  return new AppError({ code, status: 503, message, ...options });
+}
+
 /** Create an error 503: the organization is moving to another installation, and its data must not change meanwhile. */
 export function organizationMoving(cause?: unknown): AppError {
-  return new AppError({
-    code: 'organization_moving',
-    status: 503,
-    message:
-      'the organization is being moved to another installation, so changes are refused; searches and reads still work; send the request again later',
-    retryable: true,
-    retryAfterSeconds: 10,
-    cause,
-  });
+  return tryLater(
+    'the organization is being moved to another installation, so changes are refused; searches and reads still work; send the request again later',
+    'organization_moving',
+    { retryAfterSeconds: 10, cause },
+  );
 }
 
 /** Create an error 503: a dependency (`postgres`, `objects`, …) is down or unreachable. The caller may try again. */
 export function dependencyDown(dependency: string, message: string, cause?: unknown): AppError {
-  return new AppError({
-    code: `${dependency}_unavailable`,
-    status: 503,
-    message,
-    retryable: true,
-    retryAfterSeconds: 2,
-    cause,
-    details: { dependency },
-  });
+  return tryLater(message, `${dependency}_unavailable`, { retryAfterSeconds: 2, cause, details: { dependency } });
 }

@@ -1,4 +1,4 @@
-import { AppError } from './errors.ts';
+import { tryLater } from './errors.ts';
 
 export interface FairGateLimits {
   /** Maximum concurrent tasks. */
@@ -107,11 +107,7 @@ export class FairGate {
   async #waitToBegin(ownerId: string, owner: Owner, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     if (owner.waiting.length >= this.#limits.waitingOfOneMax) {
-      throw new AppError({
-        code: 'server_busy',
-        status: 503,
-        message: 'too many requests of your organization are waiting; send fewer at once',
-        retryable: true,
+      throw tryLater('too many requests of your organization are waiting; send fewer at once', 'server_busy', {
         retryAfterSeconds: 5,
       });
     }

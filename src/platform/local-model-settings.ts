@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { numberSetting } from './number-settings.ts';
 import { Secret } from './secret.ts';
 
 /** Settings of models that run on this host. */
@@ -11,12 +12,10 @@ export const localModelSettings = {
         .max(1024)
         .optional()
         .describe('maximum number of threads of one model (default: number of processors)'),
-      idle_minutes: z
-        .number()
-        .min(0)
-        .max(10_080)
-        .default(30)
-        .describe('time without requests after which a model is unloaded; 0: never'),
+      idle_minutes: numberSetting(
+        { min: 0, max: 10_080, default: 30 },
+        'time without requests after which a model is unloaded; 0: never',
+      ),
       hub_url: z
         .url({ protocol: /^https?$/, error: 'must be an http or https URL' })
         .default('https://huggingface.co')

@@ -4,7 +4,7 @@ import { readdir } from 'node:fs/promises';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import postgres from 'postgres';
-import { AppError } from './errors.ts';
+import { AppError, unusable } from './errors.ts';
 import { mapPostgresError, type Sql } from './postgres.ts';
 
 /** Migration and the time at which it was applied to this database; null if it is pending. */
@@ -168,14 +168,12 @@ function headOf(text: string): string {
 function findPending(migrations: Migration[], applied: Applied[], minimumVersion: number): Migration[] {
   const newestKnown = migrations.at(-1)?.version ?? 0;
   if (minimumVersion > newestKnown) {
-    throw new AppError({
-      code: 'database_too_new',
-      status: 503,
-      message:
-        `the database needs a release that knows migration ${minimumVersion}; this one knows up to ${newestKnown}. ` +
+    throw unusable(
+      `the database needs a release that knows migration ${minimumVersion}; this one knows up to ${newestKnown}. ` +
         'Run the release that migrated it, or a newer one.',
-      details: { minimum_version: minimumVersion, newest_known_version: newestKnown },
-    });
+      'database_too_new',
+      { details: { minimum_version: minimumVersion, newest_known_version: newestKnown } },
+    );
   }
   const byVersion = new Map(applied.map((row) => [row.version, row]));
   const newestApplied = Math.max(0, ...byVersion.keys());
@@ -183,18 +181,16 @@ function findPending(migrations: Migration[], applied: Applied[], minimumVersion
     const row = byVersion.get(version);
     if (row === undefined) {
       if (version > newestApplied) return true;
-      throw new AppError({
-        code: 'migration_out_of_order',
-        status: 503,
-        message: `migration ${version} (${name}) is not applied, but the database already has the later migration ${newestApplied}: give your migration a higher number`,
-      });
+      throw unusable(
+        `migration ${version} (${name}) is not applied, but the database already has the later migration ${newestApplied}: give your migration a higher number`,
+        'migration_out_of_order',
+      );
     }
     if (row.checksum === checksum) return false;
-    throw new AppError({
-      code: 'migration_changed',
-      status: 503,
-      message: `migration ${version} (${name}) was changed after it had been applied: restore the file, and write a new migration for the change`,
-    });
+    throw unusable(
+      `migration ${version} (${name}) was changed after it had been applied: restore the file, and write a new migration for the change`,
+      'migration_changed',
+    );
   });
 }
 
@@ -230,10 +226,7 @@ async function apply(tx: Sql, migration: Migration): Promise<void> {
     if (!(cause instanceof postgres.PostgresError) || mapPostgresError(cause) !== cause) throw cause;
     const { message, position } = cause;
     const line = position === undefined ? '' : `, line ${text.slice(0, Number(position)).split('\n').length}`;
-    throw new AppError({
-      code: 'migration_failed',
-      status: 503,
-      message: `migration ${version} (${name})${line}: ${message}; the database is unchanged`,
+    throw unusable(`migration ${version} (${name})${line}: ${message}; the database is unchanged`, 'migration_failed', {
       cause,
     });
   }

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { integerSetting, numberSetting } from './number-settings.ts';
 import { baseUrl, modelId, name, secret } from './vendor-fields.ts';
 import { Provider, type ProviderSettings, providerOf } from './vendor-settings.ts';
 
@@ -70,8 +71,8 @@ const Vision = z.strictObject({
   base_url: baseUrl.describe('address of the API'),
   api_key: secret.optional().describe('key of the vendor'),
   model: z.string().min(1).max(200).describe('name of the model'),
-  timeout_seconds: z.number().positive().max(600).default(20).describe('time limit of one call'),
-  concurrency_max: z.int().min(1).max(256).default(4).describe('calls at the same time'),
+  timeout_seconds: numberSetting({ above: 0, max: 600, default: 20 }, 'time limit of one call'),
+  concurrency_max: integerSetting({ min: 1, max: 256, default: 4 }, 'calls at the same time'),
 });
 export type VisionSettings = ReturnType<typeof visionOf>;
 
@@ -96,13 +97,11 @@ const Rerank = z
     base_url: baseUrl.optional().describe('address of the API'),
     api_key: secret.optional().describe('key of the vendor'),
     model: z.string().min(1).max(200).optional().describe('name of the model, or local/NAME; not needed with tei'),
-    timeout_seconds: z
-      .number()
-      .positive()
-      .max(60)
-      .default(3)
-      .describe('maximum time that a search waits for the reranker'),
-    concurrency_max: z.int().min(1).max(256).default(16).describe('calls at the same time'),
+    timeout_seconds: numberSetting(
+      { above: 0, max: 60, default: 3 },
+      'maximum time that a search waits for the reranker',
+    ),
+    concurrency_max: integerSetting({ min: 1, max: 256, default: 16 }, 'calls at the same time'),
     /** Maximum number of texts in one call, if the server accepts fewer than its protocol allows. */
     items_max: z.int().min(1).max(1000).optional().describe('texts in one call, if fewer than the protocol allows'),
   })

@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { integerSetting, numberSetting } from './number-settings.ts';
 
 const MIB = 1024 * 1024;
 const DAY_MS = 24 * 3_600_000;
@@ -10,22 +11,14 @@ export type LogLevel = (typeof LOG_LEVELS)[number];
 export const searchSettings = {
   search: z
     .strictObject({
-      resident_mb: z
-        .int()
-        .min(0)
-        .max(65_536)
-        .default(1_024)
-        .describe(
-          'memory for copies of the search indexes in use; facts about their documents need up to a tenth of it in addition; 0: no copies',
-        ),
-      table_cache_mb: z
-        .int()
-        .min(64)
-        .max(65_536)
-        .default(1_024)
-        .describe(
-          'memory for the indexes of large buckets that have no copy in memory; a bucket of 1,000,000 chunks needs at least 500',
-        ),
+      resident_mb: integerSetting(
+        { min: 0, max: 65_536, default: 1_024 },
+        'memory for copies of the search indexes in use; facts about their documents need up to a tenth of it in addition; 0: no copies',
+      ),
+      table_cache_mb: integerSetting(
+        { min: 64, max: 65_536, default: 1_024 },
+        'memory for the indexes of large buckets that have no copy in memory; a bucket of 1,000,000 chunks needs at least 500',
+      ),
       result_links: z
         .enum(['console', 'signed'])
         .default('console')
@@ -42,12 +35,10 @@ export const searchSettings = {
         .enum(LOG_LEVELS)
         .default('queries')
         .describe('highest value of search.log that an organization can choose'),
-      log_retention_days: z
-        .number()
-        .positive()
-        .max(3_650)
-        .default(30)
-        .describe('days for which queries are kept; numbers by day are kept for 400 days'),
+      log_retention_days: numberSetting(
+        { above: 0, max: 3_650, default: 30 },
+        'days for which queries are kept; numbers by day are kept for 400 days',
+      ),
     })
     .prefault({})
     .describe('searches'),

@@ -42,16 +42,17 @@ const shared = {
 
 const name = z.string().regex(/^[a-z0-9][a-z0-9._-]{0,63}$/, 'must be lower-case letters, digits, ".", "_" and "-"');
 
-const Folder = z.strictObject({
-  type: z.literal('folder').describe('a folder of this host'),
-  ...shared,
+/** Create the schema of a type of connection. `place` has the settings of this type. */
+function connection<Type extends string, Place extends z.ZodRawShape>(type: Type, description: string, place: Place) {
+  return z.strictObject({ type: z.literal(type).describe(description), ...shared, ...place });
+}
+
+const Folder = connection('folder', 'a folder of this host', {
   /** Folder that sources may read, including its subfolders. */
   root: absolutePath.describe('folder that sources may read, with all folders below it'),
 });
 
-const S3 = z.strictObject({
-  type: z.literal('s3').describe('a bucket on S3'),
-  ...shared,
+const S3 = connection('s3', 'a bucket on S3', {
   ...s3Place,
   /** Keys of a separate account. Sources never use the machine's role. */
   credentials: z
@@ -63,9 +64,7 @@ const S3 = z.strictObject({
     .describe('access keys of an account for this purpose; the service never uses the role of the machine'),
 });
 
-const Postgres = z.strictObject({
-  type: z.literal('postgres').describe('a PostgreSQL database'),
-  ...shared,
+const Postgres = connection('postgres', 'a PostgreSQL database', {
   url: z
     .string()
     .regex(/^postgres(ql)?:\/\//, 'must be a postgres:// URL')
@@ -74,58 +73,27 @@ const Postgres = z.strictObject({
     .describe('address of the database, postgres://…'),
 });
 
-const Git = z.strictObject({ type: z.literal('git').describe('a Git repository'), ...shared, ...gitPlace });
-const Mysql = z.strictObject({
-  type: z.literal('mysql').describe('a database of MySQL or MariaDB'),
-  ...shared,
-  ...mysqlPlace,
-});
-const Confluence = z.strictObject({
-  type: z.literal('confluence').describe('Confluence Cloud (preview)'),
-  ...shared,
-  ...confluencePlace,
-});
-const Notion = z.strictObject({
-  type: z.literal('notion').describe('pages of Notion (preview)'),
-  ...shared,
-  ...notionPlace,
-});
-const GoogleDrive = z.strictObject({
-  type: z.literal('gdrive').describe('Google Drive (preview)'),
-  ...shared,
-  ...googleDrivePlace,
-});
-const SharePoint = z
-  .strictObject({
-    type: z.literal('sharepoint').describe('a library of SharePoint, or OneDrive (preview)'),
-    ...shared,
-    ...sharePointPlace,
-  })
-  .refine(({ site, user }) => (site === undefined) !== (user === undefined), 'needs either site or user');
+const Git = connection('git', 'a Git repository', gitPlace);
+const Mysql = connection('mysql', 'a database of MySQL or MariaDB', mysqlPlace);
+const Confluence = connection('confluence', 'Confluence Cloud (preview)', confluencePlace);
+const Notion = connection('notion', 'pages of Notion (preview)', notionPlace);
+const GoogleDrive = connection('gdrive', 'Google Drive (preview)', googleDrivePlace);
+const SharePoint = connection('sharepoint', 'a library of SharePoint, or OneDrive (preview)', sharePointPlace).refine(
+  ({ site, user }) => (site === undefined) !== (user === undefined),
+  'needs either site or user',
+);
 
-const Sqlite = z.strictObject({
-  type: z.literal('sqlite').describe('a file of SQLite'),
-  ...shared,
+const Sqlite = connection('sqlite', 'a file of SQLite', {
   file: absolutePath.describe('file of the database'),
 });
 
-const Slack = z.strictObject({
-  type: z.literal('slack').describe('an unpacked export of a Slack workspace (preview)'),
-  ...shared,
+const Slack = connection('slack', 'an unpacked export of a Slack workspace (preview)', {
   root: absolutePath.describe('folder with users.json and the folders of the channels'),
 });
 
-const Web = z
-  .strictObject({ type: z.literal('web').describe('websites'), ...shared, ...webFields })
-  .superRefine(refuseOpenSecrets);
-
-const Imap = z
-  .strictObject({ type: z.literal('imap').describe('a mailbox on an IMAP server'), ...shared, ...imapPlace })
-  .superRefine(checkImap);
-
-const Webdav = z
-  .strictObject({ type: z.literal('webdav').describe('a folder on a WebDAV server'), ...shared, ...webdavPlace })
-  .superRefine(checkWebdav);
+const Web = connection('web', 'websites', webFields).superRefine(refuseOpenSecrets);
+const Imap = connection('imap', 'a mailbox on an IMAP server', imapPlace).superRefine(checkImap);
+const Webdav = connection('webdav', 'a folder on a WebDAV server', webdavPlace).superRefine(checkWebdav);
 
 /** Setting `sources`: the only places that sources may read, by connection name. */
 export const sourceSettings = {

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { processEnvironment } from './environment.ts';
-import { AppError } from './errors.ts';
+import { invalidSettings } from './errors.ts';
 import { isLoopbackHost } from './networks.ts';
 import { Secret } from './secret.ts';
 
@@ -116,7 +116,7 @@ export function loadToolServerSettings(options: LoadOptions = {}): ToolServerSet
 export function loadStdioSettings(options: LoadOptions = {}): ToolServerSettings & { readonly apiKey: Secret } {
   const settings = loadToolServerSettings(options);
   if (settings.apiKey !== null) return { ...settings, apiKey: settings.apiKey };
-  throw invalid([
+  throw invalidSettings([
     'SERVICE_API_KEY: is not set; create a key with "service keys create", and put it into the configuration of the client',
   ]);
 }
@@ -163,7 +163,7 @@ function authOf(env: Env): ToolServerAuth {
       'SERVICE_MCP_BEARER_TOKEN: is not set; make one with "service-mcp token" (for tests on this machine, SERVICE_MCP_ALLOW_UNAUTHENTICATED=1 does without)',
     );
   }
-  if (faults.length > 0 || apiKey === undefined) throw invalid(faults);
+  if (faults.length > 0 || apiKey === undefined) throw invalidSettings(faults);
   return isOpen || token === undefined ? { mode: 'unauthenticated', apiKey } : { mode: 'static', token, apiKey };
 }
 
@@ -194,13 +194,5 @@ function readEnvironment({ env = processEnvironment(), flags = {} }: LoadOptions
   if (flags.port !== undefined) tree['PORT'] = flags.port;
   const parsed = Environment.safeParse(tree);
   if (parsed.success) return parsed.data;
-  throw invalid(parsed.error.issues.map(({ path: [name], message }) => `${String(name)}: ${message}`));
-}
-
-function invalid(faults: readonly string[]): AppError {
-  return new AppError({
-    code: 'config_invalid',
-    status: 500,
-    message: `settings are not valid:\n${faults.map((fault) => `  - ${fault}`).join('\n')}`,
-  });
+  throw invalidSettings(parsed.error.issues.map(({ path: [name], message }) => `${String(name)}: ${message}`));
 }

@@ -9,7 +9,7 @@ export async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): P
   if (signal.aborted) stop();
   else signal.addEventListener('abort', stop, { once: true });
   try {
-    return await Promise.race([work, aborted]);
+    return await Promise.race([aborted, work]);
   } finally {
     signal.removeEventListener('abort', stop);
   }

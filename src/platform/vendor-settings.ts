@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { integerSetting, numberSetting } from './number-settings.ts';
 import type { Secret } from './secret.ts';
 import { readServiceAccount, type ServiceAccount } from './service-account.ts';
 import type { AwsKeys } from './storage-settings.ts';
@@ -18,7 +19,7 @@ const Endpoint = z.strictObject({
   name: name.optional().describe('name of this credential in logs and in doctor'),
   ...address,
   /** Share of the calls, relative to the provider's other endpoints. */
-  weight: z.number().positive().max(1000).default(1).describe('relative share of the calls that this endpoint gets'),
+  weight: numberSetting({ above: 0, max: 1000, default: 1 }, 'relative share of the calls that this endpoint gets'),
 });
 
 /** Names of models and limits of calls. */
@@ -27,9 +28,9 @@ const rules = {
     .record(modelId, z.string().min(1).max(200))
     .default({})
     .describe('names at the vendor by model id, such as deployments of azure; needed for models outside the catalog'),
-  concurrency_max: z.int().min(1).max(1024).default(16).describe('calls at the same time'),
-  timeout_seconds: z.number().positive().max(600).default(20).describe('time limit of one call'),
-  retries_max: z.int().min(0).max(10).default(3).describe('number of attempts after the first one'),
+  concurrency_max: integerSetting({ min: 1, max: 1024, default: 16 }, 'calls at the same time'),
+  timeout_seconds: numberSetting({ above: 0, max: 600, default: 20 }, 'time limit of one call'),
+  retries_max: integerSetting({ min: 0, max: 10, default: 3 }, 'number of attempts after the first one'),
   /** Maximum number of texts, and of tokens, in one call, if the vendor's limit is below that of its protocol. */
   items_max: z.int().min(1).max(10_000).optional().describe('texts in one call, if fewer than the protocol allows'),
   tokens_max: z.int().min(1).optional().describe('tokens in one call, if fewer than the protocol allows'),

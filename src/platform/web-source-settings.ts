@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import { isNetwork } from './networks.ts';
+import { numberSetting } from './number-settings.ts';
 import { outboundUrlFault } from './outbound/outbound-url.ts';
 import { Secret } from './secret.ts';
 
@@ -56,12 +57,10 @@ export const webFields = {
     .default({})
     .describe('headers by name, such as Authorization; sent only to the hosts of sites'),
   cookie: headerValue.optional().describe('value of the header Cookie, sent only to the hosts of sites'),
-  requests_per_second: z
-    .number()
-    .min(0.01)
-    .max(10_000)
-    .default(2)
-    .describe('maximum number of requests per second of one source to one host'),
+  requests_per_second: numberSetting(
+    { min: 0.01, max: 10_000, default: 2 },
+    'maximum number of requests per second of one source to one host',
+  ),
   user_agent: z
     .string()
     .max(200)

@@ -1,5 +1,5 @@
 import type { Model } from '../models/catalog.ts';
-import { AppError } from '../platform/errors.ts';
+import { AppError, tryLater } from '../platform/errors.ts';
 import type { Service } from '../platform/lifecycle.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { Objects } from '../platform/objects/objects.ts';
@@ -30,12 +30,14 @@ export interface ProjectionRegistry extends Projections {
   readonly service: Service;
 }
 
-export function openProjectionRegistry(context: {
-  sql: Sql;
-  objects: Objects;
-  threads: Threads;
-  logger: Logger;
-}): ProjectionRegistry {
+export interface RegistryContext {
+  readonly sql: Sql;
+  readonly objects: Objects;
+  readonly threads: Threads;
+  readonly logger: Logger;
+}
+
+export function openProjectionRegistry(context: RegistryContext): ProjectionRegistry {
   const { sql, logger } = context;
   let entries: ReadonlyMap<string, Entry> = new Map();
   let states: ReadonlyMap<string, CalibrationState> = new Map();
@@ -119,14 +121,11 @@ function unusable(record: MapRecord, cause: unknown): ActiveMap {
     score: record.score,
     rank: record.rank,
     project() {
-      throw new AppError({
-        code: 'projection_unusable',
-        status: 503,
-        message: `map ${record.version} of ${record.model} is damaged; ask the operator to fit it again, or to activate an earlier one (service projections list)`,
-        retryable: true,
-        retryAfterSeconds: 30,
-        cause,
-      });
+      throw tryLater(
+        `map ${record.version} of ${record.model} is damaged; ask the operator to fit it again, or to activate an earlier one (service projections list)`,
+        'projection_unusable',
+        { retryAfterSeconds: 30, cause },
+      );
     },
   };
 }

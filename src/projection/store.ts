@@ -1,52 +1,13 @@
 import type { Sql } from '../platform/postgres.ts';
-import type { FitMethod, Grade, MapRecord, SpaceRecord } from './schema.ts';
-
-interface SpaceRow {
-  id: string;
-  dimensions: number;
-  reference_model: string;
-  reference_revision: string;
-  pairs: number;
-  object_key: string;
-  sha256: Uint8Array;
-}
-
-interface MapRow {
-  version: string;
-  space_id: string;
-  model: string;
-  model_revision: string;
-  method: FitMethod;
-  native_dimension: number;
-  rank: number;
-  pairs: number;
-  score: number | null;
-  scores: unknown;
-  grade: Grade;
-  status: MapRecord['status'];
-  stale_at: Date | null;
-  checked_at: Date | null;
-  object_key: string;
-  sha256: Uint8Array;
-  created_by: string;
-  created_at: Date;
-}
+import type { MapRecord, SpaceRecord } from './schema.ts';
 
 /** Read a space. Return null if no reference model has been fitted yet. */
 export async function selectSpace(sql: Sql, id: string): Promise<SpaceRecord | null> {
-  const [row] = await sql<SpaceRow[]>`
-    SELECT id, dimensions, reference_model, reference_revision, pairs, object_key, sha256
+  const [row] = await sql<SpaceRecord[]>`
+    SELECT id, dimensions, reference_model AS "referenceModel", reference_revision AS "referenceRevision", pairs,
+           object_key AS "objectKey", sha256
     FROM projection_spaces WHERE id = ${id}`;
-  if (!row) return null;
-  return {
-    id: row.id,
-    dimensions: row.dimensions,
-    referenceModel: row.reference_model,
-    referenceRevision: row.reference_revision,
-    pairs: row.pairs,
-    objectKey: row.object_key,
-    sha256: row.sha256,
-  };
+  return row ?? null;
 }
 
 /** Insert a space. Return false if the id exists, since a space is never refitted. */
@@ -76,25 +37,24 @@ export async function insertMap(sql: Sql, map: NewMap): Promise<void> {
 }
 
 const columns = (sql: Sql) => sql`
-  version, space_id, model, model_revision, method, native_dimension, rank, pairs, score, scores, grade, status,
-  stale_at, checked_at, object_key, sha256, created_by, created_at`;
+  version, space_id AS "spaceId", model, model_revision AS "modelRevision", method,
+  native_dimension AS "nativeDimension", rank, pairs, score, scores, grade, status, stale_at AS "staleAt",
+  checked_at AS "checkedAt", object_key AS "objectKey", sha256, created_by AS "createdBy", created_at AS "createdAt"`;
 
 export async function selectMaps(sql: Sql, options: { model?: string } = {}): Promise<MapRecord[]> {
-  const rows = await sql<MapRow[]>`
+  return sql<MapRecord[]>`
     SELECT ${columns(sql)} FROM projection_maps
     WHERE ${options.model ?? null}::text IS NULL OR model = ${options.model ?? null}
     ORDER BY version DESC LIMIT 1000`;
-  return rows.map(toMap);
 }
 
 export async function selectMap(sql: Sql, version: number): Promise<MapRecord | null> {
-  const [row] = await sql<MapRow[]>`SELECT ${columns(sql)} FROM projection_maps WHERE version = ${version}`;
-  return row ? toMap(row) : null;
+  const [row] = await sql<MapRecord[]>`SELECT ${columns(sql)} FROM projection_maps WHERE version = ${version}`;
+  return row ?? null;
 }
 
 export async function selectActiveMaps(sql: Sql): Promise<MapRecord[]> {
-  const rows = await sql<MapRow[]>`SELECT ${columns(sql)} FROM projection_maps WHERE status = 'active'`;
-  return rows.map(toMap);
+  return sql<MapRecord[]>`SELECT ${columns(sql)} FROM projection_maps WHERE status = 'active'`;
 }
 
 /**
@@ -128,27 +88,4 @@ export async function recordCanaries(sql: Sql, version: number, isStale: boolean
     UPDATE projection_maps
     SET checked_at = now(), stale_at = CASE WHEN ${isStale} THEN coalesce(stale_at, now()) END
     WHERE version = ${version}`;
-}
-
-function toMap(row: MapRow): MapRecord {
-  return {
-    version: Number(row.version),
-    spaceId: row.space_id,
-    model: row.model,
-    modelRevision: row.model_revision,
-    method: row.method,
-    nativeDimension: row.native_dimension,
-    rank: row.rank,
-    pairs: row.pairs,
-    score: row.score,
-    scores: row.scores,
-    grade: row.grade,
-    status: row.status,
-    staleAt: row.stale_at,
-    checkedAt: row.checked_at,
-    objectKey: row.object_key,
-    sha256: row.sha256,
-    createdBy: row.created_by,
-    createdAt: row.created_at,
-  };
 }

@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os';
-import { AppError } from '../platform/errors.ts';
+import { AppError, tryLater } from '../platform/errors.ts';
 import type { Logger } from '../platform/logger.ts';
 import { type DecodedImage, IMAGE_BYTES_MAX } from './decode-images.ts';
 import { firstFrameOf } from './first-frame.ts';
@@ -72,14 +72,7 @@ class OcrPool implements Ocr {
   }
 
   async close(): Promise<void> {
-    this.#closing.abort(
-      new AppError({
-        code: 'closing',
-        status: 503,
-        message: 'the service is shutting down; try again',
-        retryable: true,
-      }),
-    );
+    this.#closing.abort(tryLater('the service is shutting down; try again', 'closing'));
     for (const process of this.#processes.keys()) this.#end(process);
   }
 
@@ -159,11 +152,7 @@ class OcrPool implements Ocr {
           cause: fault,
         });
       case 'stalled':
-        return new AppError({
-          code: 'images_overloaded',
-          status: 503,
-          message: 'the host is too busy to read images now; try again later',
-          retryable: true,
+        return tryLater('the host is too busy to read images now; try again later', 'images_overloaded', {
           cause: fault,
         });
       case 'not_started':

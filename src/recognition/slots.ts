@@ -1,4 +1,4 @@
-import { AppError } from '../platform/errors.ts';
+import { type AppError, tryLater } from '../platform/errors.ts';
 
 interface Waiter {
   readonly grant: () => void;
@@ -65,11 +65,5 @@ export class Slots {
 }
 
 function overloaded(): AppError {
-  return new AppError({
-    code: 'images_overloaded',
-    status: 503,
-    message: 'too many images are waiting to be read; try again',
-    retryable: true,
-    retryAfterSeconds: 5,
-  });
+  return tryLater('too many images are waiting to be read; try again', 'images_overloaded', { retryAfterSeconds: 5 });
 }

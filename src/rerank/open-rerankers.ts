@@ -2,7 +2,7 @@ import type { Embedding } from '../embedding/open-embedding.ts';
 import type { LocalModels } from '../local-models/open-local-models.ts';
 import { openTokenCounters } from '../models/count-tokens.ts';
 import type { Config } from '../platform/config.ts';
-import { AppError } from '../platform/errors.ts';
+import { invalidSettings } from '../platform/errors.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { RerankSettings } from '../platform/provider-settings.ts';
 import type { Threads } from '../platform/threads.ts';
@@ -55,11 +55,7 @@ export function checkRerankSettings(config: Pick<Config, 'rerank' | 'rerankers'>
   const seen = new Set<string>();
   for (const { id } of settingsOf(config)) {
     if (seen.has(id)) {
-      throw new AppError({
-        code: 'config_invalid',
-        status: 500,
-        message: `settings are not valid:\n  - rerankers: two rerankers have the name ${id}; give one another model`,
-      });
+      throw invalidSettings([`rerankers: two rerankers have the name ${id}; give one another model`]);
     }
     seen.add(id);
   }

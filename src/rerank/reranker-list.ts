@@ -1,6 +1,6 @@
 import type { LocalModels } from '../local-models/open-local-models.ts';
 import type { InstalledModel, ModelView } from '../models/catalog.ts';
-import { AppError } from '../platform/errors.ts';
+import { AppError, invalidRequest } from '../platform/errors.ts';
 import { findNearest } from '../platform/nearest-word.ts';
 import { openLocalReranker } from './local-reranker.ts';
 import type { Reranker } from './reranker.ts';
@@ -94,10 +94,5 @@ function unknownReranker(name: string, all: readonly Reranker[]): AppError {
   const ids = all.map(({ id }) => id);
   const nearest = findNearest(name, ids);
   const hint = nearest === null ? `the rerankers are ${ids.join(', ')}` : `did you mean "${nearest}"?`;
-  return new AppError({
-    code: 'unknown_model',
-    status: 400,
-    param: 'model',
-    message: `no reranker has the name "${name.slice(0, 200)}"; ${hint}`,
-  });
+  return invalidRequest(`no reranker has the name "${name.slice(0, 200)}"; ${hint}`, 'model', 'unknown_model');
 }

@@ -3,7 +3,7 @@ import { type Caller, hasScope } from '../access/caller.ts';
 import type { Sql } from '../platform/postgres.ts';
 import { toDate, toPeriod } from './calendar.ts';
 import { selectUsageByActor, selectUsageRows } from './report-store.ts';
-import { Axis } from './schema.ts';
+import { ActorUsage, UsageRow } from './schema.ts';
 
 /** Fields by which usage is summed. */
 export const USAGE_GROUPS = ['day', 'axis', 'model', 'internal'] as const;
@@ -12,26 +12,12 @@ export type UsageGroup = (typeof USAGE_GROUPS)[number];
 /** Maximum number of rows in a response: a year of thirty models. */
 const ROWS_MAX = 10_000;
 
-const amount = z.int().min(0);
-
 /** Response of `GET /v1/usage`: sums over the organization's successful requests. */
 export const UsageList = z
   .object({
     object: z.literal('list'),
     period: z.object({ start: z.iso.datetime(), end: z.iso.datetime().describe('the first moment after the period') }),
-    data: z.array(
-      z.object({
-        day: z.iso.date().optional(),
-        axis: Axis.optional(),
-        model: z.string().optional(),
-        internal: z.boolean().optional().describe('true: made by the service itself, for searches and documents'),
-        requests: amount.describe('a request that used several models counts for each'),
-        texts: amount,
-        tokens: amount,
-        images: amount,
-        output_tokens: amount.optional().describe('tokens that chat models wrote, if any'),
-      }),
-    ),
+    data: z.array(UsageRow),
     has_more: z.boolean().describe('there are more than 10,000 rows; choose a shorter period or fewer fields'),
     next_cursor: z.null(),
   })
@@ -66,17 +52,7 @@ export const UsageByKey = z
   .object({
     object: z.literal('list'),
     period: UsageList.shape.period,
-    data: z
-      .array(
-        z.object({
-          actor: z.string().describe('`key:<id>`, `user:<id>`, `grant:<id>`, `operator:<name>` or `channel:<id>`'),
-          key_id: z.string().nullable().describe('null unless the row is a key'),
-          name: z.string().nullable().describe('name of the key or client, or email of the user'),
-          requests: amount,
-          tokens: amount,
-        }),
-      )
-      .describe('most tokens first'),
+    data: z.array(ActorUsage).describe('most tokens first'),
     has_more: z.boolean(),
     next_cursor: z.null(),
   })

@@ -57,3 +57,27 @@ export const UsageSummary = z
   })
   .meta({ id: 'UsageSummary' });
 export type UsageSummary = z.infer<typeof UsageSummary>;
+
+/** Sums of usage, with the fields that they are grouped by. */
+export const UsageRow = z.object({
+  day: z.iso.date().optional(),
+  axis: Axis.optional(),
+  model: z.string().optional(),
+  internal: z.boolean().optional().describe('true: made by the service itself, for searches and documents'),
+  requests: amount.describe('a request that used several models counts for each'),
+  texts: amount,
+  tokens: amount,
+  images: amount,
+  output_tokens: amount.optional().describe('tokens that chat models wrote, if any'),
+});
+export type UsageRow = z.output<typeof UsageRow>;
+
+/** Sums of one key or user, with the name of the key or client or the user's email, if it still exists. */
+export const ActorUsage = z.object({
+  actor: z.string().describe('`key:<id>`, `user:<id>`, `grant:<id>`, `operator:<name>` or `channel:<id>`'),
+  key_id: z.string().nullable().describe('null unless the row is a key'),
+  name: z.string().nullable().describe('name of the key or client, or email of the user'),
+  requests: amount,
+  tokens: amount,
+});
+export type ActorUsage = z.output<typeof ActorUsage>;

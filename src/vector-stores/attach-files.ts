@@ -4,7 +4,6 @@ import { removeDocumentsOf } from '../documents/documents.ts';
 import type { BucketView, IngestOptions } from '../documents/schema.ts';
 import { requireStorage } from '../documents/storage-limit.ts';
 import { type FileRow, lockFiles } from '../files/files-store.ts';
-import { notifyIngestWorkers } from '../ingest/notify-workers.ts';
 import { registerStored, type WantedUpload } from '../ingest/register-upload.ts';
 import { FileName, UploadRequest } from '../ingest/schema.ts';
 import { AppError, conflict, invalidRequest } from '../platform/errors.ts';
@@ -80,11 +79,6 @@ export async function attachFiles(
   return planned.map(({ wanted: { fileId }, present }) => {
     return uploads.get(fileId)?.upload.id ?? (present as PresentFile).documentId;
   });
-}
-
-/** Notify workers of added files. */
-export function beginIngest({ notifier, logger }: Pick<VectorStoreContext, 'notifier' | 'logger'>): Promise<void> {
-  return notifyIngestWorkers(notifier, logger);
 }
 
 /** Remove repeated files. @throws AppError 400 for a file that is listed with different attributes or chunking */

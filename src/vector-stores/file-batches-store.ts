@@ -20,14 +20,10 @@ export async function insertFileBatch(
 }
 
 export async function selectFileBatch(sql: Sql, bucketId: string, id: string): Promise<FileBatch | null> {
-  const [row] = await sql`SELECT * FROM vector_store_batches WHERE bucket_id = ${bucketId} AND id = ${id}`;
-  if (!row) return null;
-  return {
-    id: row['id'] as string,
-    documentIds: row['document_ids'] as string[],
-    createdAt: row['created_at'] as Date,
-    cancelledAt: row['cancelled_at'] as Date | null,
-  };
+  const [row] = await sql<FileBatch[]>`
+    SELECT id, document_ids AS "documentIds", created_at AS "createdAt", cancelled_at AS "cancelledAt"
+    FROM vector_store_batches WHERE bucket_id = ${bucketId} AND id = ${id}`;
+  return row ?? null;
 }
 
 /** Return those of the documents that the caller may see. */

@@ -4,11 +4,12 @@ import { findBucket, lockBucketPolicy } from '../documents/store.ts';
 import { unixSeconds } from '../files/list-page.ts';
 import { settleDocument } from '../ingest/job-store.ts';
 import { cancelJobs, lockJobsOf } from '../jobs/document-jobs-store.ts';
+import { notifyWorkers } from '../jobs/notifier.ts';
 import { notifyLost } from '../jobs/operations.ts';
 import { notFound } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
 import type { Sql } from '../platform/postgres.ts';
-import { attachFiles, beginIngest, type WantedFile } from './attach-files.ts';
+import { attachFiles, type WantedFile } from './attach-files.ts';
 import type { VectorStoreContext } from './context.ts';
 import {
   type FileBatch,
@@ -37,7 +38,7 @@ export async function createFileBatch(
     const documentIds = await attachFiles(context, tx, caller, bucket, wantedFilesOf(request));
     await insertFileBatch(tx, { id, bucketId: bucket.id, documentIds });
   });
-  await beginIngest(context);
+  await notifyWorkers(context, 'ingest');
   return getFileBatch(sql, caller, store.id, id);
 }
 

@@ -23,8 +23,6 @@ export interface StoreFile {
   readonly error: { readonly category: string | null; readonly message: string | null };
 }
 
-type Row = Record<string, unknown>;
-
 /** Serialise additions of files to a vector store until the transaction ends. */
 export async function lockStoreFiles(tx: Sql, bucketId: string): Promise<void> {
   await tx`SELECT pg_advisory_xact_lock(hashtextextended(${`${bucketId}/files`}, 0))`;
@@ -37,7 +35,7 @@ export async function selectStoreFile(
   bucketId: string,
   id: string,
 ): Promise<StoreFile | null> {
-  const [row] = await sql`
+  const [row] = await sql<Row[]>`
     ${selectFiles(sql, caller, bucketId)}
       AND documents.id = coalesce((
         SELECT document_id FROM vector_store_files WHERE bucket_id = ${bucketId} AND file_id = ${id}), ${id})`;
@@ -46,10 +44,10 @@ export async function selectStoreFile(
 
 /** Read a file that the caller has just added, even if its access policy now hides it from the caller. */
 export async function selectAddedFile(tx: Sql, orgId: string, documentId: string): Promise<StoreFile> {
-  const [row] = await tx`
+  const [row] = await tx<[Row]>`
     SELECT ${columns(tx)} FROM documents LEFT JOIN vector_store_files own ON own.document_id = documents.id
     WHERE documents.org_id = ${orgId} AND documents.id = ${documentId}`;
-  return toFile(row as Row);
+  return toFile(row);
 }
 
 /** File that is already in a vector store. */
@@ -64,12 +62,12 @@ export async function selectPresent(
   bucketId: string,
   fileIds: readonly string[],
 ): Promise<PresentFile[]> {
-  const rows = await tx`
-    SELECT ${columns(tx)}, (${readableBy(tx, caller)}) IS TRUE AS is_readable
+  const rows = await tx<(Row & { readonly isReadable: boolean })[]>`
+    SELECT ${columns(tx)}, (${readableBy(tx, caller)}) IS TRUE AS "isReadable"
     FROM vector_store_files own JOIN documents ON documents.id = own.document_id
     WHERE own.bucket_id = ${bucketId} AND own.file_id = ANY(${tx.array([...fileIds])}::text[])
       AND documents.status <> 'deleting'`;
-  return rows.map((row) => ({ ...toFile(row), isReadable: row['is_readable'] as boolean }));
+  return rows.map(({ isReadable, ...row }) => ({ ...toFile(row), isReadable }));
 }
 
 /** Selection of files, and a page of it. */
@@ -85,7 +83,7 @@ export interface ListedFiles {
 export async function selectStoreFiles(sql: Sql, caller: Caller, listed: ListedFiles): Promise<StoreFile[]> {
   const { bucketId, documentIds, query } = listed;
   const { condition, clauses } = pageOrder(sql, sql`documents.id`, query);
-  const rows = await sql`
+  const rows = await sql<Row[]>`
     ${selectFiles(sql, caller, bucketId)}
       ${documentIds === undefined ? sql`` : sql`AND documents.id = ANY(${sql.array([...documentIds])}::text[])`}
       ${query.filter === undefined ? sql`` : sql`AND ${fileState(sql)} = ${query.filter}`}
@@ -108,15 +106,10 @@ export interface FileIdentity {
 
 /** Return the identities of these documents. A document without a row is identified by its own id. */
 export async function selectIdentities(sql: Sql, documentIds: readonly string[]): Promise<Map<string, FileIdentity>> {
-  const rows = await sql`
-    SELECT document_id, file_id, scalars FROM vector_store_files
+  const rows = await sql<NewIdentity[]>`
+    SELECT document_id AS "documentId", file_id AS "fileId", scalars FROM vector_store_files
     WHERE document_id = ANY(${sql.array([...documentIds])}::text[])`;
-  return new Map(
-    rows.map((row) => [
-      row['document_id'] as string,
-      { fileId: row['file_id'] as string, scalars: row['scalars'] as Attributes },
-    ]),
-  );
+  return new Map(rows.map(({ documentId, ...identity }) => [documentId, identity]));
 }
 
 /** Identity of a bucket's document. */
@@ -163,21 +156,16 @@ function selectFiles(sql: Sql, caller: Caller, bucketId: string): SqlFragment {
 
 function columns(sql: Sql): SqlFragment {
   return sql`
-    coalesce(own.file_id, documents.id) AS file_id, documents.id, documents.size_bytes, documents.created_at,
-    documents.ingest_options, documents.metadata, documents.error_message, own.scalars, ${fileState(sql)} AS state,
-    ${lastJobColumns(sql)}`;
+    coalesce(own.file_id, documents.id) AS id, documents.id AS "documentId", ${fileState(sql)} AS state,
+    documents.size_bytes AS "sizeBytes", documents.created_at AS "createdAt", documents.ingest_options AS options,
+    documents.metadata, coalesce(own.scalars, '{}') AS scalars, documents.error_message, ${lastJobColumns(sql)}`;
 }
 
-function toFile(row: Row): StoreFile {
-  return {
-    id: row['file_id'] as string,
-    documentId: row['id'] as string,
-    state: row['state'] as FileState,
-    sizeBytes: Number(row['size_bytes']),
-    createdAt: row['created_at'] as Date,
-    options: row['ingest_options'] as IngestOptions,
-    metadata: row['metadata'] as Record<string, string>,
-    scalars: (row['scalars'] as Attributes | null) ?? {},
-    error: { category: row['error_category'] as string | null, message: row['error_message'] as string | null },
-  };
+type Row = Omit<StoreFile, 'error'> & {
+  readonly error_category: string | null;
+  readonly error_message: string | null;
+};
+
+function toFile({ error_category: category, error_message: message, ...file }: Row): StoreFile {
+  return { ...file, error: { category, message } };
 }

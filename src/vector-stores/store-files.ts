@@ -3,10 +3,11 @@ import { deleteDocument } from '../documents/documents.ts';
 import { findBucket, lockBucketPolicy } from '../documents/store.ts';
 import { pageOf, unixSeconds } from '../files/list-page.ts';
 import { readDocumentText, TEXT_CHARS_MAX } from '../ingest/document-text.ts';
+import { notifyWorkers } from '../jobs/notifier.ts';
 import { editDocument } from '../metadata/edit-document.ts';
 import { invalidRequest, notFound } from '../platform/errors.ts';
 import type { Sql } from '../platform/postgres.ts';
-import { attachFiles, beginIngest } from './attach-files.ts';
+import { attachFiles } from './attach-files.ts';
 import { type Attributes, attributesOf, replacingEdit, scalarsOf } from './attributes.ts';
 import { usedChunkingOf } from './chunking.ts';
 import type { VectorStoreContext } from './context.ts';
@@ -39,7 +40,7 @@ export async function addStoreFile(
     const [documentId = ''] = await attachFiles(context, tx, caller, bucket, [wanted]);
     return selectAddedFile(tx, caller.orgId, documentId);
   });
-  await beginIngest(context);
+  await notifyWorkers(context, 'ingest');
   return viewOf(id, file);
 }
 

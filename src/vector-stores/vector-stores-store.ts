@@ -22,21 +22,19 @@ export interface StoreRow {
   readonly lastActiveAt: Date | null;
 }
 
-type Row = Record<string, unknown>;
-
 /** Return a bucket by id or name, or null if the organization has none. */
 export async function selectVectorStore(sql: Sql, caller: BucketUser, ref: string): Promise<StoreRow | null> {
-  const [row] = await sql`SELECT ${columns(sql)} FROM ${joined(sql)} WHERE ${bucketNamed(sql, caller, ref)}`;
-  return row ? toStore(row) : null;
+  const [row] = await sql<StoreRow[]>`
+    SELECT ${columns(sql)} FROM ${joined(sql)} WHERE ${bucketNamed(sql, caller, ref)}`;
+  return row ?? null;
 }
 
 /** List buckets by creation time: one more than the query's limit. */
 export async function selectVectorStores(sql: Sql, caller: BucketUser, query: PageQuery): Promise<StoreRow[]> {
   const { condition, clauses } = pageOrder(sql, sql`buckets.id`, query);
-  const rows = await sql`
+  return sql<StoreRow[]>`
     SELECT ${columns(sql)} FROM ${joined(sql)}
     WHERE ${bucketsOf(sql, caller)} AND ${condition} ${clauses}`;
-  return rows.map(toStore);
 }
 
 function joined(sql: Sql): SqlFragment {
@@ -48,9 +46,10 @@ function joined(sql: Sql): SqlFragment {
 
 function columns(sql: Sql): SqlFragment {
   return sql`
-    buckets.id, coalesce(own.name, buckets.name) AS name, buckets.created_at, own.description,
-    coalesce(own.metadata, '{}') AS metadata, coalesce(own.is_own, false) AS is_own, own.expires_days, own.active_at,
-    own.expires_at, coalesce(own.expires_at <= now(), false) AS is_expired`;
+    buckets.id, coalesce(own.name, buckets.name) AS name, buckets.created_at AS "createdAt", own.description,
+    coalesce(own.metadata, '{}') AS metadata, coalesce(own.is_own, false) AS "isOwn",
+    own.expires_days AS "expiresDays", own.active_at AS "lastActiveAt", own.expires_at AS "expiresAt",
+    coalesce(own.expires_at <= now(), false) AS "isExpired"`;
 }
 
 /** Build the expression for the last activity of a row of `vector_stores`: a search, change or upload. */
@@ -92,11 +91,11 @@ export async function countFiles(
   caller: Caller,
   bucketIds: readonly string[],
 ): Promise<Map<string, CountedFiles>> {
-  const rows = await sql`
-    SELECT bucket_id, ${fileState(sql)} AS state, count(*)::int AS files, sum(size_bytes)::bigint AS bytes
+  const rows = await sql<(StateCount & { readonly bucketId: string })[]>`
+    SELECT bucket_id AS "bucketId", ${fileState(sql)} AS state, count(*)::int AS files, sum(size_bytes)::bigint AS bytes
     FROM documents WHERE bucket_id = ANY(${sql.array([...bucketIds])}::text[]) AND ${visibleTo(sql, caller)}
     GROUP BY 1, 2`;
-  const byBucket = Map.groupBy(rows, (row) => row['bucket_id'] as string);
+  const byBucket = Map.groupBy(rows, ({ bucketId }) => bucketId);
   return new Map([...byBucket].map(([id, own]) => [id, sumUp(own)]));
 }
 
@@ -106,7 +105,7 @@ export async function countFilesAmong(
   caller: Caller,
   documentIds: readonly string[],
 ): Promise<CountedFiles['counts']> {
-  const rows = await sql`
+  const rows = await sql<StateCount[]>`
     SELECT ${fileState(sql)} AS state, count(*)::int AS files, sum(size_bytes)::bigint AS bytes
     FROM documents
     WHERE org_id = ${caller.orgId} AND id = ANY(${sql.array([...documentIds])}::text[]) AND ${visibleTo(sql, caller)}
@@ -114,14 +113,19 @@ export async function countFilesAmong(
   return sumUp(rows).counts;
 }
 
-function sumUp(rows: readonly Row[]): CountedFiles {
+interface StateCount {
+  readonly state: FileState;
+  readonly files: number;
+  readonly bytes: number;
+}
+
+function sumUp(rows: readonly StateCount[]): CountedFiles {
   const counts = { ...NO_FILES.counts };
   let bytes = 0;
   for (const row of rows) {
-    const files = row['files'] as number;
-    counts[row['state'] as FileState] = files;
-    counts.total += files;
-    bytes += Number(row['bytes']);
+    counts[row.state] = row.files;
+    counts.total += row.files;
+    bytes += row.bytes;
   }
   return { counts, bytes };
 }
@@ -174,45 +178,22 @@ export interface ExpiredStore {
 
 /** Find expired vector stores of all organizations that have files or that expired more than `keptDays` ago. */
 export async function selectExpiredStores(sql: Sql, keptDays: number, limit: number): Promise<ExpiredStore[]> {
-  return toExpired(await sql`${expiredStores(sql, keptDays)} LIMIT ${limit}`);
+  return sql<ExpiredStore[]>`${expiredStores(sql, keptDays)} LIMIT ${limit}`;
 }
 
 /** Check whether a vector store is still expired. Lock its bucket before the call. */
 export async function findExpiredStore(tx: Sql, keptDays: number, bucketId: string): Promise<ExpiredStore | null> {
-  const [store] = toExpired(await tx`${expiredStores(tx, keptDays)} AND vector_stores.bucket_id = ${bucketId}`);
+  const [store] = await tx<ExpiredStore[]>`
+    ${expiredStores(tx, keptDays)} AND vector_stores.bucket_id = ${bucketId}`;
   return store ?? null;
 }
 
 function expiredStores(sql: Sql, keptDays: number): SqlFragment {
   const isForgotten = sql`${expiresAt(sql)} < now() - ${keptDays} * interval '1 day'`;
   return sql`
-    SELECT buckets.id, buckets.org_id, buckets.name, ${isForgotten} AS is_forgotten
+    SELECT buckets.id, buckets.org_id AS "orgId", buckets.name, ${isForgotten} AS "isForgotten"
     FROM vector_stores JOIN buckets ON buckets.id = vector_stores.bucket_id
     WHERE expires_days IS NOT NULL AND buckets.deleting_at IS NULL AND ${expiresAt(sql)} <= now()
       AND ${isStaying(sql, 'buckets.org_id')} AND (${isForgotten} OR EXISTS (
         SELECT 1 FROM documents WHERE documents.bucket_id = buckets.id AND documents.status <> 'deleting'))`;
-}
-
-function toExpired(rows: readonly Row[]): ExpiredStore[] {
-  return rows.map((row) => ({
-    id: row['id'] as string,
-    orgId: row['org_id'] as string,
-    name: row['name'] as string,
-    isForgotten: row['is_forgotten'] as boolean,
-  }));
-}
-
-function toStore(row: Row): StoreRow {
-  return {
-    id: row['id'] as string,
-    name: row['name'] as string,
-    createdAt: row['created_at'] as Date,
-    description: row['description'] as string | null,
-    metadata: row['metadata'] as Metadata,
-    isOwn: row['is_own'] as boolean,
-    expiresDays: row['expires_days'] as number | null,
-    expiresAt: row['expires_at'] as Date | null,
-    isExpired: row['is_expired'] as boolean,
-    lastActiveAt: row['active_at'] as Date | null,
-  };
 }

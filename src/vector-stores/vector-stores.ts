@@ -5,10 +5,11 @@ import { addBucket, markBucketDeleted } from '../documents/buckets.ts';
 import { BucketName, BucketPolicy } from '../documents/schema.ts';
 import { type BucketUser, findBucket, lockBucket, lockBucketPolicy } from '../documents/store.ts';
 import { pageOf, unixSeconds } from '../files/list-page.ts';
+import { notifyWorkers } from '../jobs/notifier.ts';
 import { invalidRequest, notFound } from '../platform/errors.ts';
 import { newId } from '../platform/ids.ts';
 import { isUniqueViolation, type Sql } from '../platform/postgres.ts';
-import { attachFiles, beginIngest } from './attach-files.ts';
+import { attachFiles } from './attach-files.ts';
 import type { VectorStoreContext } from './context.ts';
 import { pageOrder } from './page-order.ts';
 import type { CreateVectorStore, EditVectorStore, PageQuery, VectorStoreView } from './schema.ts';
@@ -40,7 +41,7 @@ export async function createVectorStore(
     if (!isUniqueViolation(error)) throw error;
     return make(withSuffix(name));
   });
-  if (request.file_ids?.length) await beginIngest(context);
+  if (request.file_ids?.length) await notifyWorkers(context, 'ingest');
   return getVectorStore(sql, caller, id);
 }
 

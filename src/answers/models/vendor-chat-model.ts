@@ -2,10 +2,11 @@ import type { AnswerSettings } from '../../platform/answer-settings.ts';
 import { type Deadline, startDeadline } from '../../platform/deadline.ts';
 import { FairGate } from '../../platform/fair-gate.ts';
 import type { Logger } from '../../platform/logger.ts';
+import { readStart } from '../../platform/read-start.ts';
 import { Breaker } from '../../platform/upstream/breaker.ts';
 import { RefusedFieldError, refusalOf } from '../../platform/upstream/refused-fields.ts';
 import { RETRY_DEFAULTS, retryDelayMs, waitMs } from '../../platform/upstream/retry.ts';
-import { HttpUpstream, type StreamedReply } from '../../platform/upstream/transport.ts';
+import { HttpUpstream } from '../../platform/upstream/transport.ts';
 import { causeOf, failedFor, providerUnavailable, upstreamRejected } from '../../platform/upstream/upstream-errors.ts';
 import { UpstreamFault } from '../../platform/upstream/upstream-fault.ts';
 import type { UpstreamMetrics } from '../../platform/upstream/upstream-metrics.ts';
@@ -164,22 +165,10 @@ export class VendorChatModel implements ChatModel {
     });
     const { status, headers } = reply;
     if (status >= 200 && status <= 299) return reply.body;
-    const body = await readError(reply);
+    const body = await readStart(reply.body, ERROR_BODY_BYTES_MAX);
     throw refusalOf(this.#protocol, { status, headers, body }, apiKey, refusedFields);
   }
 }
 
 /** Outcomes that show that the model is up. */
 const ANSWERED: ReadonlySet<string> = new Set(['ok', 'rejected', 'http_400', 'http_413', 'http_422', 'http_429']);
-
-/** Read the start of an error body. */
-async function readError({ body }: Pick<StreamedReply, 'body'>): Promise<Uint8Array> {
-  const parts: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const part of body) {
-    parts.push(part);
-    bytes += part.byteLength;
-    if (bytes >= ERROR_BODY_BYTES_MAX) break;
-  }
-  return Buffer.concat(parts).subarray(0, ERROR_BODY_BYTES_MAX);
-}

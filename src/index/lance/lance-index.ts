@@ -5,6 +5,7 @@ import type {
   ChunkReader,
   ChunkSelection,
   ChunkTokens,
+  FirstChunks,
   IndexedGeneration,
   ReadOptions,
   SettleOptions,
@@ -57,12 +58,9 @@ export class LanceIndex implements ChunkIndex {
     };
   }
 
-  async readChunks(
-    { name, version }: TableVersion,
-    options: { readonly documentIds: readonly string[]; readonly perDocument: number; readonly limit: number },
-  ): Promise<StoredChunks> {
-    const table = options.documentIds.length === 0 ? null : await this.tables.openForReading(name, version);
-    return table === null ? { chunks: [], vectors: new Float32Array() } : readChunks(table, options);
+  async readChunks({ name, version }: TableVersion, wanted: FirstChunks): Promise<StoredChunks> {
+    const table = wanted.documentIds.length === 0 ? null : await this.tables.openForReading(name, version);
+    return table === null ? { chunks: [], vectors: new Float32Array() } : readChunks(table, wanted);
   }
 
   async *readTokens({ name, version }: TableVersion, generations: readonly number[]): AsyncIterable<ChunkTokens> {

@@ -1,7 +1,14 @@
 import type { Table } from '@lancedb/lancedb';
 import { mapYielding } from '../../platform/map-yielding.ts';
 import { INDEX_DIMENSIONS } from '../../projection/resize.ts';
-import type { Candidate, ChunkTokens, IndexedChunk, IndexedGeneration, StoredChunks } from '../chunk-index.ts';
+import type {
+  Candidate,
+  ChunkTokens,
+  FirstChunks,
+  IndexedChunk,
+  IndexedGeneration,
+  StoredChunks,
+} from '../chunk-index.ts';
 import { quoteId } from '../quote-id.ts';
 import { membership } from './legs.ts';
 
@@ -12,15 +19,7 @@ const ROWS_AT_ONCE = 50;
 /** Read the first chunks of documents. The result may include chunks of older generations. */
 export async function readChunks(
   table: Table,
-  {
-    documentIds,
-    perDocument,
-    limit,
-  }: {
-    readonly documentIds: readonly string[];
-    readonly perDocument: number;
-    readonly limit: number;
-  },
+  { documentIds, perDocument, limit }: FirstChunks,
 ): Promise<StoredChunks> {
   const rows = await table
     .query()

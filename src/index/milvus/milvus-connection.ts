@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { MilvusClient, ResStatus } from '@zilliz/milvus2-sdk-node';
-import { AppError, dependencyDown } from '../../platform/errors.ts';
+import { AppError, dependencyDown, unusable } from '../../platform/errors.ts';
 import type { MilvusSettings } from '../../platform/storage-settings.ts';
 import { loadMilvus } from './load-milvus.ts';
 
@@ -133,11 +133,10 @@ function requireSupported(version: string): void {
   const oldest = OLDEST[product] as readonly [number, number];
   const isKnown = major !== undefined && minor !== undefined;
   if (isKnown && (Number(major) - oldest[0] || Number(minor) - oldest[1]) >= 0) return;
-  throw new AppError({
-    code: 'index_engine_unsupported',
-    status: 503,
-    message: `the Milvus at index.milvus.url has version ${version}; it must be Milvus ${OLDEST['milvus']?.join('.')} or later`,
-  });
+  throw unusable(
+    `the Milvus at index.milvus.url has version ${version}; it must be Milvus ${OLDEST['milvus']?.join('.')} or later`,
+    'index_engine_unsupported',
+  );
 }
 
 function mapError(error: unknown): unknown {

@@ -8,6 +8,7 @@ import {
   type ChunkReader,
   type ChunkSelection,
   type ChunkTokens,
+  type FirstChunks,
   type IndexedGeneration,
   ReaderGone,
   type ReadOptions,
@@ -109,13 +110,10 @@ export class MilvusIndex implements ChunkIndex {
     return { rows, fragments: 1, smallFragments: 0, unindexedRows: 0 };
   }
 
-  async readChunks(
-    table: TableVersion,
-    options: { readonly documentIds: readonly string[]; readonly perDocument: number; readonly limit: number },
-  ): Promise<StoredChunks> {
-    const isEmpty = options.documentIds.length === 0 || !(await this.#exists(table));
+  async readChunks(table: TableVersion, wanted: FirstChunks): Promise<StoredChunks> {
+    const isEmpty = wanted.documentIds.length === 0 || !(await this.#exists(table));
     if (isEmpty) return { chunks: [], vectors: new Float32Array() };
-    return readChunks(this.#connection, this.#collectionOf(table.name), options);
+    return readChunks(this.#connection, this.#collectionOf(table.name), wanted);
   }
 
   async *readTokens(table: TableVersion, generations: readonly number[]): AsyncIterable<ChunkTokens> {

@@ -2,6 +2,7 @@ import { INDEX_DIMENSIONS } from '../../projection/resize.ts';
 import type {
   Candidate,
   ChunkTokens,
+  FirstChunks,
   IndexedChunk,
   IndexedGeneration,
   StoredChunk,
@@ -64,11 +65,7 @@ export async function countByGeneration(connection: MilvusConnection, name: stri
 export async function readChunks(
   connection: MilvusConnection,
   name: string,
-  {
-    documentIds,
-    perDocument,
-    limit,
-  }: { readonly documentIds: readonly string[]; readonly perDocument: number; readonly limit: number },
+  { documentIds, perDocument, limit }: FirstChunks,
 ): Promise<StoredChunks> {
   const where = `chunk_index < ${Number(perDocument)} and ${isOfDocuments(documentIds)}`;
   const columns = ['document_id', 'generation', 'chunk_index', 'text', 'vector'];

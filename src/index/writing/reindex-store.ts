@@ -83,14 +83,10 @@ export async function countReindexedChunks(
   sql: Sql,
   jobIds: readonly string[],
 ): Promise<Map<string, { done: number; total: number }>> {
-  const rows = await sql`
-    SELECT job_id, chunks_done, chunks_total FROM reprojections WHERE job_id = ANY(${sql.array([...jobIds])}::text[])`;
-  return new Map(
-    rows.map((row) => [
-      row['job_id'] as string,
-      { done: row['chunks_done'] as number, total: row['chunks_total'] as number },
-    ]),
-  );
+  const rows = await sql<{ id: string; done: number; total: number }[]>`
+    SELECT job_id AS id, chunks_done AS done, chunks_total AS total FROM reprojections
+    WHERE job_id = ANY(${sql.array([...jobIds])}::text[])`;
+  return new Map(rows.map(({ id, done, total }) => [id, { done, total }]));
 }
 
 /**
@@ -185,11 +181,10 @@ export async function findRetiredTables(
   olderThanMs: number,
   after: string,
 ): Promise<{ bucketId: string; tableName: string }[]> {
-  const rows = await sql`
-    SELECT bucket_id, table_name FROM retired_index_tables
+  return sql<{ bucketId: string; tableName: string }[]>`
+    SELECT bucket_id AS "bucketId", table_name AS "tableName" FROM retired_index_tables
     WHERE table_name > ${after} AND retired_at < now() - ${olderThanMs} * interval '1 millisecond'
     ORDER BY table_name LIMIT ${PAGE_ROWS}`;
-  return rows.map((row) => ({ bucketId: row['bucket_id'] as string, tableName: row['table_name'] as string }));
 }
 
 /** Select the tables of a bucket that nothing uses any more, however recently they were replaced. */

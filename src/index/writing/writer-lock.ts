@@ -1,4 +1,4 @@
-import { AppError } from '../../platform/errors.ts';
+import { AppError, conflict } from '../../platform/errors.ts';
 import { type Sql, withAdvisoryLock } from '../../platform/postgres.ts';
 
 /** Check that the lock of the index is still held. */
@@ -66,9 +66,5 @@ export function generationGone(): AppError {
 }
 
 export function reprojectionGone(): AppError {
-  return new AppError({
-    code: 'reprojection_gone',
-    status: 409,
-    message: 'this reprojection was abandoned, or its bucket was deleted; start it again',
-  });
+  return conflict('this reprojection was abandoned, or its bucket was deleted; start it again', 'reprojection_gone');
 }

@@ -27,8 +27,9 @@ export interface NativeBucket {
 
 /** Select buckets whose searchable vectors are in the native space of a model and that no job is moving. */
 export async function selectNativeBuckets(sql: Sql): Promise<NativeBucket[]> {
-  const rows = await sql`
-    SELECT b.id, b.name, b.org_id, t.space FROM index_tables t JOIN buckets b ON b.id = t.bucket_id
+  return sql<NativeBucket[]>`
+    SELECT b.id AS "bucketId", b.name AS "bucketName", b.org_id AS "orgId", t.space
+    FROM index_tables t JOIN buckets b ON b.id = t.bucket_id
     WHERE t.space LIKE 'native:%' AND b.deleting_at IS NULL
       AND EXISTS (SELECT 1 FROM documents d JOIN generations g ON g.id = d.active_generation
                   WHERE d.bucket_id = b.id AND d.status <> 'deleting')
@@ -38,20 +39,13 @@ export async function selectNativeBuckets(sql: Sql): Promise<NativeBucket[]> {
           ${isUnfinished(sql)} OR (jobs.status IN ('failed', 'cancelled')
             AND jobs.updated_at > now() - ${LEFT_ALONE_MS} * interval '1 millisecond')))
     ORDER BY b.id LIMIT ${BUCKETS_MAX}`;
-  return rows.map((row) => ({
-    bucketId: row['id'] as string,
-    bucketName: row['name'] as string,
-    orgId: row['org_id'] as string,
-    space: row['space'] as string,
-  }));
 }
 
 /** Select buckets with searchable documents, in random order. */
 export async function selectSearchableBuckets(sql: Sql, limit: number): Promise<{ bucketId: string; orgId: string }[]> {
-  const rows = await sql`
-    SELECT b.id, b.org_id FROM buckets b
+  return sql<{ bucketId: string; orgId: string }[]>`
+    SELECT b.id AS "bucketId", b.org_id AS "orgId" FROM buckets b
     WHERE b.deleting_at IS NULL AND EXISTS (
       SELECT 1 FROM documents d WHERE d.bucket_id = b.id AND d.active_generation IS NOT NULL AND d.status = 'ready')
     ORDER BY random() LIMIT ${limit}`;
-  return rows.map((row) => ({ bucketId: row['id'] as string, orgId: row['org_id'] as string }));
 }

@@ -1,6 +1,6 @@
 import { lockBucket } from '../../documents/store.ts';
 import { findReindexJob } from '../../index/writing/reindex-store.ts';
-import type { JobNotifier } from '../../jobs/notifier.ts';
+import { type JobNotifier, notifyWorkers } from '../../jobs/notifier.ts';
 import { enqueueJob } from '../../jobs/store.ts';
 import type { Chore } from '../../platform/chores.ts';
 import { AppError } from '../../platform/errors.ts';
@@ -116,10 +116,6 @@ async function enqueueDeferred(
       if (error instanceof AppError && error.code === 'bucket_not_found') return true;
       throw error;
     });
-  if (isQueued) {
-    await notifier
-      .notifyQueued(REINDEX)
-      .catch((error) => logger.debug({ err: error }, 'notification of a queued job was lost'));
-  }
+  if (isQueued) await notifyWorkers({ notifier, logger }, REINDEX);
   return isQueued;
 }

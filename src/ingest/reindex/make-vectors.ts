@@ -1,6 +1,6 @@
 import { type Embedder, embedForIndex } from '../../embedding/embedder.ts';
 import type { VectorOrigin } from '../../embedding/model-choice.ts';
-import { AppError } from '../../platform/errors.ts';
+import { type AppError, tryLater } from '../../platform/errors.ts';
 import { freeMemory } from '../../platform/free-memory.ts';
 import { INDEX_DIMENSIONS, resizeVectors } from '../../projection/resize.ts';
 import type { NativeChunkVectors } from '../artifact.ts';
@@ -227,11 +227,7 @@ function keepNatives(
 }
 
 function mapChanged(model: string): AppError {
-  return new AppError({
-    code: 'projection_unusable',
-    status: 503,
-    message: `the map of ${model} changed while documents were embedded; try again`,
-    retryable: true,
+  return tryLater(`the map of ${model} changed while documents were embedded; try again`, 'projection_unusable', {
     retryAfterSeconds: 1,
   });
 }

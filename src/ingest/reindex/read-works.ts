@@ -1,5 +1,5 @@
 import pLimit from 'p-limit';
-import { AppError } from '../../platform/errors.ts';
+import { AppError, conflict } from '../../platform/errors.ts';
 import type { Objects } from '../../platform/objects/objects.ts';
 import type { Sql } from '../../platform/postgres.ts';
 import type { Threads } from '../../platform/threads.ts';
@@ -151,9 +151,8 @@ function checkArtifact(document: LiveDocument, artifact: AnalysedArtifact['artif
 }
 
 function refused({ model, revision, space }: LiveDocument): AppError {
-  return new AppError({
-    code: 'not_comparable',
-    status: 409,
-    message: `its vectors (of ${model}, revision ${revision}, in ${space}) cannot be made comparable`,
-  });
+  return conflict(
+    `its vectors (of ${model}, revision ${revision}, in ${space}) cannot be made comparable`,
+    'not_comparable',
+  );
 }

@@ -5,7 +5,7 @@ import { lockBucket } from '../../documents/store.ts';
 import { dropReindexRunOfJob, findReindexJob } from '../../index/writing/reindex-store.ts';
 import { cancelJobs } from '../../jobs/document-jobs-store.ts';
 import type { JobKindOperations } from '../../jobs/handler.ts';
-import type { JobNotifier } from '../../jobs/notifier.ts';
+import { type JobNotifier, notifyWorkers } from '../../jobs/notifier.ts';
 import type { Job, JobView } from '../../jobs/schema.ts';
 import { enqueueJob } from '../../jobs/store.ts';
 import { conflict } from '../../platform/errors.ts';
@@ -126,9 +126,7 @@ export async function enqueueReindex(
       ...job,
     });
   });
-  await context.notifier
-    .notifyQueued(REINDEX)
-    .catch((error) => context.logger.debug({ err: error }, 'notification of a queued job was lost'));
+  await notifyWorkers(context, REINDEX);
   return id;
 }
 

@@ -1,5 +1,5 @@
 import { isStaying } from '../../access/move-store.ts';
-import type { VectorFacts } from '../../index/index-store.ts';
+import { type VectorFacts, vectorColumns } from '../../index/index-store.ts';
 import { isInProgress } from '../../jobs/state-store.ts';
 import type { Sql } from '../../platform/postgres.ts';
 import { KEYWORD_ONLY } from '../../projection/projections.ts';
@@ -27,27 +27,13 @@ export async function selectLiveDocuments(
   { orgId, bucketId }: BucketScope,
   { afterId, limit }: { afterId: string; limit: number },
 ): Promise<LiveDocument[]> {
-  const rows = await sql`
-    SELECT d.id, d.collection_id, d.privacy_level, d.event_time, g.id AS generation, g.artifact_key, g.chunks_count,
-           g.embed_model, g.embed_revision, g.space, g.map_version, g.native_dimension, g.has_text
+  const rows = await sql<(Omit<LiveDocument, 'eventTimeMs'> & { readonly eventTime: Date | null })[]>`
+    SELECT d.id, d.collection_id AS "collectionId", d.privacy_level AS "privacyLevel", d.event_time AS "eventTime",
+           g.id AS generation, g.artifact_key AS "artifactKey", g.chunks_count AS "chunksCount", ${vectorColumns(sql)}
     FROM documents d JOIN generations g ON g.id = d.active_generation
     WHERE d.org_id = ${orgId} AND d.bucket_id = ${bucketId} AND d.status <> 'deleting' AND d.id > ${afterId}
     ORDER BY d.id LIMIT ${limit}`;
-  return rows.map((row) => ({
-    id: row['id'] as string,
-    generation: Number(row['generation']),
-    collectionId: row['collection_id'] as string | null,
-    privacyLevel: row['privacy_level'] as number,
-    eventTimeMs: row['event_time'] instanceof Date ? row['event_time'].getTime() : null,
-    artifactKey: row['artifact_key'] as string,
-    chunksCount: row['chunks_count'] as number,
-    model: row['embed_model'] as string,
-    revision: row['embed_revision'] as string | null,
-    space: row['space'] as string,
-    mapVersion: row['map_version'] === null ? null : Number(row['map_version']),
-    nativeDimension: row['native_dimension'] as number | null,
-    hasText: row['has_text'] as boolean,
-  }));
+  return rows.map(({ eventTime, ...document }) => ({ ...document, eventTimeMs: eventTime?.getTime() ?? null }));
 }
 
 /** Read the ids of a bucket's live generations. */
@@ -91,22 +77,9 @@ export interface RunGeneration extends VectorFacts {
 
 /** Read the generations registered by a run. */
 export async function selectRunGenerations(sql: Sql, runId: string): Promise<RunGeneration[]> {
-  const rows = await sql`
-    SELECT id, replaces, chunks_count, artifact_key, embed_model, embed_revision, space, map_version, native_dimension,
-           has_text
-    FROM generations WHERE job_id = ${runId} AND replaces IS NOT NULL`;
-  return rows.map((row) => ({
-    id: Number(row['id']),
-    replaces: Number(row['replaces']),
-    chunksCount: row['chunks_count'] as number,
-    artifactKey: row['artifact_key'] as string,
-    model: row['embed_model'] as string,
-    revision: row['embed_revision'] as string | null,
-    space: row['space'] as string,
-    mapVersion: row['map_version'] === null ? null : Number(row['map_version']),
-    nativeDimension: row['native_dimension'] as number | null,
-    hasText: row['has_text'] as boolean,
-  }));
+  return sql<RunGeneration[]>`
+    SELECT g.id, replaces, chunks_count AS "chunksCount", artifact_key AS "artifactKey", ${vectorColumns(sql)}
+    FROM generations g WHERE job_id = ${runId} AND replaces IS NOT NULL`;
 }
 
 /** Bucket with documents that have no vectors yet. */
@@ -125,18 +98,13 @@ const DEFERRED_AGAIN_MS = 10 * 60_000;
  * @param bucketId the only bucket to check; null for all
  */
 export async function selectDeferredBuckets(sql: Sql, bucketId: string | null): Promise<DeferredBucket[]> {
-  const rows = await sql`
-    SELECT id, org_id, name FROM buckets
+  return sql<DeferredBucket[]>`
+    SELECT id AS "bucketId", org_id AS "orgId", name FROM buckets
     WHERE deleting_at IS NULL AND ${isStaying(sql, 'org_id')} ${bucketId === null ? sql`` : sql`AND id = ${bucketId}`}
       AND EXISTS (SELECT 1 FROM documents WHERE bucket_id = buckets.id AND keyword_only AND status = 'ready')
       AND NOT EXISTS (SELECT 1 FROM jobs WHERE jobs.bucket_id = buckets.id AND kind = 'reindex'
         AND status IN ('failed', 'cancelled')
         AND completed_at > now() - ${DEFERRED_AGAIN_MS} * interval '1 millisecond')`;
-  return rows.map((row) => ({
-    orgId: row['org_id'] as string,
-    bucketId: row['id'] as string,
-    name: row['name'] as string,
-  }));
 }
 
 /**

@@ -13,12 +13,11 @@ export interface OutdatedBucket {
  * built for another reason.
  */
 export async function selectOutdatedBuckets(sql: Sql, version: number): Promise<OutdatedBucket[]> {
-  const rows = await sql`
-    SELECT b.id, b.org_id FROM index_tables t JOIN buckets b ON b.id = t.bucket_id
+  return sql<OutdatedBucket[]>`
+    SELECT b.id, b.org_id AS "orgId" FROM index_tables t JOIN buckets b ON b.id = t.bucket_id
     WHERE coalesce(t.terms_version, 1) < ${version} AND b.deleting_at IS NULL
       AND NOT EXISTS (SELECT 1 FROM reprojections r WHERE r.bucket_id = b.id AND r.kind <> 'rebuild')
     ORDER BY (SELECT count(*) FROM documents d WHERE d.bucket_id = b.id), b.id LIMIT ${BUCKETS_MAX}`;
-  return rows.map((row) => ({ id: row['id'] as string, orgId: row['org_id'] as string }));
 }
 
 /** Return true if the index of a bucket has terms of an earlier version. */

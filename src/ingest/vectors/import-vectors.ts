@@ -8,6 +8,7 @@ import type { BucketView } from '../../documents/schema.ts';
 import { requireStorage } from '../../documents/storage-limit.ts';
 import { findBucket, findCollection, lockBucketPolicy } from '../../documents/store.ts';
 import { findBucketOrigin } from '../../index/index-store.ts';
+import { notifyWorkers } from '../../jobs/notifier.ts';
 import type { Catalog, Model } from '../../models/catalog.ts';
 import { conflict, invalidRequest } from '../../platform/errors.ts';
 import { newId } from '../../platform/ids.ts';
@@ -16,7 +17,6 @@ import { mayHaveCommitted, type Sql } from '../../platform/postgres.ts';
 import { boundedLine, fileNameOf } from '../../platform/printable.ts';
 import { gradeOf } from '../../projection/fit/evaluate-map.ts';
 import { type ActiveMap, mapInto, type Projections, spaceOf } from '../../projection/projections.ts';
-import { notifyIngestWorkers } from '../notify-workers.ts';
 import { registerStored, textsOf, type WantedUpload } from '../register-upload.ts';
 import { replaceDocument } from '../replace-document.ts';
 import { FileName, UploadRequest } from '../schema.ts';
@@ -231,7 +231,7 @@ async function store(
     });
     // After a crash before this line, the replaced contents stay until their documents are deleted.
     for (const key of replacedKeys) await objects.delete(key).catch(() => undefined);
-    await notifyIngestWorkers(notifier, logger);
+    await notifyWorkers({ notifier, logger }, 'ingest');
     return jobs;
   } catch (error) {
     // The rows may exist nevertheless. A sweep deletes bytes without rows.

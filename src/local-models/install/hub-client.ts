@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Config } from '../../platform/config.ts';
-import { AppError } from '../../platform/errors.ts';
+import { AppError, unusable } from '../../platform/errors.ts';
 
 const REDIRECTS_MAX = 5;
 const RETRIES_MAX = 4;
@@ -156,12 +156,11 @@ export class HubClient {
   }
 
   #unavailable(cause: Error): AppError {
-    return new AppError({
-      code: 'hub_unavailable',
-      status: 503,
-      message: `the hub ${this.#url} cannot be reached, or interrupted the download (${cause.message}); run the command again to continue the download`,
-      cause,
-    });
+    return unusable(
+      `the hub ${this.#url} cannot be reached, or interrupted the download (${cause.message}); run the command again to continue the download`,
+      'hub_unavailable',
+      { cause },
+    );
   }
 }
 

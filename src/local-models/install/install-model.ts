@@ -5,7 +5,7 @@ import path from 'node:path';
 import { pipeline } from 'node:stream/promises';
 import { recordAudit } from '../../access/audit.ts';
 import type { Config } from '../../platform/config.ts';
-import { AppError, conflict } from '../../platform/errors.ts';
+import { AppError, conflict, unusable } from '../../platform/errors.ts';
 import type { Objects } from '../../platform/objects/objects.ts';
 import { storageFull } from '../../platform/objects/objects.ts';
 import { inTransaction, type Sql } from '../../platform/postgres.ts';
@@ -145,11 +145,10 @@ async function planOf(dataDir: string, files: readonly SourceFile[]): Promise<Om
   const { bavail, bsize } = await statfs(dataDir);
   const freeBytes = bavail * bsize;
   if (bytes > freeBytes) {
-    throw new AppError({
-      code: 'storage_full',
-      status: 503,
-      message: `the model takes ${Math.ceil(bytes / MIB)} MiB, but ${dataDir} has ${Math.floor(freeBytes / MIB)} MiB free; free some space`,
-    });
+    throw unusable(
+      `the model takes ${Math.ceil(bytes / MIB)} MiB, but ${dataDir} has ${Math.floor(freeBytes / MIB)} MiB free; free some space`,
+      'storage_full',
+    );
   }
   return { files: files.length, bytes, freeBytes };
 }

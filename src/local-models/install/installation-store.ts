@@ -18,21 +18,10 @@ export interface InstallationRow {
 }
 
 export async function selectInstallations(sql: Sql): Promise<InstallationRow[]> {
-  const rows = await sql`
-    SELECT name, source, state, phase, done_bytes::float8 AS done_bytes, total_bytes::float8 AS total_bytes, error_code,
-      error_message, started_at
+  return sql<InstallationRow[]>`
+    SELECT name, source, state, phase, done_bytes::float8 AS "doneBytes", total_bytes::float8 AS "totalBytes",
+           error_code AS "errorCode", error_message AS "errorMessage", started_at AS "startedAt"
     FROM model_installations ORDER BY started_at DESC, name LIMIT ${LIST_MAX}`;
-  return rows.map((row) => ({
-    name: row['name'],
-    source: row['source'],
-    state: row['state'],
-    phase: row['phase'],
-    doneBytes: row['done_bytes'],
-    totalBytes: row['total_bytes'],
-    errorCode: row['error_code'],
-    errorMessage: row['error_message'],
-    startedAt: row['started_at'],
-  }));
 }
 
 /** Mark the installations whose process died as failed. */

@@ -1,6 +1,6 @@
-import { awaitLater } from '../../platform/await-later.ts';
-import { AppError } from '../../platform/errors.ts';
+import { type AppError, tryLater } from '../../platform/errors.ts';
 import type { Logger } from '../../platform/logger.ts';
+import { unlessAborted } from '../../platform/unless-aborted.ts';
 import { ModelFault, ModelProcess, type ModelTask } from './model-process.ts';
 import type { ModelArgument } from './protocol.ts';
 
@@ -71,7 +71,7 @@ export class ModelRunner {
     }
     this.#begin(texts.length);
     try {
-      const process = await untilAborted(this.#started(), signal);
+      const process = await unlessAborted(this.#started(), signal);
       return await process.run(task, signal);
     } catch (error) {
       if (!(error instanceof ModelFault)) throw error;
@@ -85,7 +85,7 @@ export class ModelRunner {
   async dimension(signal: AbortSignal): Promise<number> {
     this.#begin(0);
     try {
-      return (await untilAborted(this.#started(), signal)).dimension;
+      return (await unlessAborted(this.#started(), signal)).dimension;
     } finally {
       this.#end(0);
     }
@@ -173,28 +173,10 @@ export class ModelRunner {
 
   #unavailable(cause: string, why: string, error?: unknown): AppError {
     const { name } = this.#options;
-    return new AppError({
-      code: 'provider_unavailable',
-      status: 503,
-      message: `the local model ${name} is unavailable (${cause}); try again`,
-      details: { provider: 'local', cause },
-      retryable: true,
+    return tryLater(`the local model ${name} is unavailable (${cause}); try again`, 'provider_unavailable', {
       retryAfterSeconds: RETRY_AFTER_SECONDS,
+      details: { provider: 'local', cause },
       cause: error ?? new Error(why),
     });
-  }
-}
-
-/** Wait for a shared promise. @throws the signal's reason once it is aborted */
-async function untilAborted<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
-  awaitLater(promise);
-  signal.throwIfAborted();
-  const { promise: aborted, reject } = Promise.withResolvers<never>();
-  const onAbort = () => reject(signal.reason);
-  signal.addEventListener('abort', onAbort, { once: true });
-  try {
-    return await Promise.race([promise, aborted]);
-  } finally {
-    signal.removeEventListener('abort', onAbort);
   }
 }

@@ -1,7 +1,7 @@
 import { hash, randomUUID } from 'node:crypto';
 import { type McpServer, WebStandardStreamableHTTPServerTransport } from '@modelcontextprotocol/server';
 import { LRUCache } from 'lru-cache';
-import { AppError } from '../../platform/errors.ts';
+import { tryLater } from '../../platform/errors.ts';
 import type { AcceptedForms } from './accepted-forms.ts';
 import type { Principal } from './authenticate.ts';
 
@@ -166,11 +166,7 @@ export class HttpSessions {
     const idle = oldestFirst.find(({ open, usedAtMs }) => open === 0 && nowMs - usedAtMs >= EVICTABLE_MS);
     const evicted = idle ?? (isForced ? (oldestFirst.find(({ open }) => open === 0) ?? oldestFirst[0]) : undefined);
     if (evicted === undefined) {
-      throw new AppError({
-        code: 'too_many_sessions',
-        status: 503,
-        message: 'the tool server has too many open sessions; close one, or try again later',
-        retryable: true,
+      throw tryLater('the tool server has too many open sessions; close one, or try again later', 'too_many_sessions', {
         retryAfterSeconds: RETRY_AFTER_SECONDS,
       });
     }

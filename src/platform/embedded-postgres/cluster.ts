@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { chmod, chown, lstat, mkdir, open, readFile, rename, rm, writeFile } from 'node:fs/promises';
 import path from 'node:path';
-import { AppError } from '../errors.ts';
+import { unusable } from '../errors.ts';
 import { Secret } from '../secret.ts';
 import type { PostgresBinaries } from './binaries.ts';
 import type { DataDirectory } from './data-directory.ts';
@@ -25,13 +25,11 @@ export async function ensureCluster(
   const version = await readFile(path.join(data.cluster, 'PG_VERSION'), 'utf8').catch(() => null);
   if (version === null) return createCluster(data, binaries, user, options);
   if (version.trim() === binaries.majorVersion) return;
-  throw new AppError({
-    code: 'postgres_version_mismatch',
-    status: 503,
-    message:
-      `${data.cluster} was created by PostgreSQL ${version.trim()}, but this release contains PostgreSQL ${binaries.majorVersion}. ` +
+  throw unusable(
+    `${data.cluster} was created by PostgreSQL ${version.trim()}, but this release contains PostgreSQL ${binaries.majorVersion}. ` +
       'Start the release that made it and make a backup; then move that directory away, start this release and restore the backup.',
-  });
+    'postgres_version_mismatch',
+  );
 }
 
 async function createCluster(
@@ -67,12 +65,11 @@ async function createCluster(
       { user, timeoutMs: INITDB_MS },
     );
     if (result.status !== 0) {
-      throw new AppError({
-        code: 'postgres_initdb_failed',
-        status: 503,
-        message: `PostgreSQL could not create its files in ${data.path}: ${lastLine(result.stderr)}`,
-        details: { stderr: result.stderr },
-      });
+      throw unusable(
+        `PostgreSQL could not create its files in ${data.path}: ${lastLine(result.stderr)}`,
+        'postgres_initdb_failed',
+        { details: { stderr: result.stderr } },
+      );
     }
     await rename(cluster, data.cluster);
     if (options.durable) await syncDirectory(data.path);
@@ -104,12 +101,11 @@ export async function readPassword(data: DataDirectory): Promise<Secret> {
   try {
     return new Secret((await readFile(data.passwordFile, 'utf8')).trim());
   } catch (cause) {
-    throw new AppError({
-      code: 'postgres_password_unreadable',
-      status: 503,
-      message: `cannot read ${data.passwordFile}, which holds the password of the database in ${data.cluster}: restore the file, or run as the user who owns it`,
-      cause,
-    });
+    throw unusable(
+      `cannot read ${data.passwordFile}, which holds the password of the database in ${data.cluster}: restore the file, or run as the user who owns it`,
+      'postgres_password_unreadable',
+      { cause },
+    );
   }
 }
 
@@ -178,11 +174,10 @@ export async function ensureSocketDirectory(directory: string, user: ServerUser 
   const found = await lstat(directory);
   const own = process.getuid?.();
   if (!found.isDirectory() || (found.uid !== own && found.uid !== user?.uid)) {
-    throw new AppError({
-      code: 'postgres_socket_directory_foreign',
-      status: 503,
-      message: `${directory}, the directory for the socket of the database, belongs to another user: remove it, or choose a data directory with a shorter path`,
-    });
+    throw unusable(
+      `${directory}, the directory for the socket of the database, belongs to another user: remove it, or choose a data directory with a shorter path`,
+      'postgres_socket_directory_foreign',
+    );
   }
   await changeOwner(user, directory);
   await chmod(directory, 0o700);

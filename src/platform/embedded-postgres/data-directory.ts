@@ -1,6 +1,6 @@
 import { chmod, chown, lstat, mkdir, readdir, realpath, rm, stat } from 'node:fs/promises';
 import path from 'node:path';
-import { AppError } from '../errors.ts';
+import { unusable } from '../errors.ts';
 import { run, type ServerUser } from './run.ts';
 
 /** Paths of the embedded PostgreSQL in the data directory of the appliance, and their owner. */
@@ -76,13 +76,11 @@ export async function allowTraversal(data: DataDirectory, user: ServerUser): Pro
     await chmod(data.path, mode & 0o7777);
   }
   if (await canTraverse(data.path, user)) return;
-  throw new AppError({
-    code: 'data_directory_unreachable',
-    status: 503,
-    message:
-      `PostgreSQL cannot run as root. It would run as user id ${user.uid}, which cannot enter ${data.path}. ` +
+  throw unusable(
+    `PostgreSQL cannot run as root. It would run as user id ${user.uid}, which cannot enter ${data.path}. ` +
       'Choose a data directory elsewhere (--data-dir /var/lib/service), run as an ordinary user, or set DATABASE_URL.',
-  });
+    'data_directory_unreachable',
+  );
 }
 
 /**

@@ -1,7 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { link, readFile, stat, unlink, utimes, writeFile } from 'node:fs/promises';
 import { setTimeout as delay } from 'node:timers/promises';
-import { AppError } from '../errors.ts';
+import { tryLater } from '../errors.ts';
 import { type Liveness, livenessOf, ownIdentity, ProcessIdentity } from './process-identity.ts';
 
 const POLL_MS = 10;
@@ -58,12 +58,10 @@ async function acquire(
         return chain;
       }
       if (performance.now() > deadline) {
-        throw new AppError({
-          code: 'data_directory_busy',
-          status: 503,
-          message: `another process has been holding ${file} for ${Math.round(waitMs / 1000)} s; if no process of the service is starting or stopping, remove that file`,
-          retryable: true,
-        });
+        throw tryLater(
+          `another process has been holding ${file} for ${Math.round(waitMs / 1000)} s; if no process of the service is starting or stopping, remove that file`,
+          'data_directory_busy',
+        );
       }
       await delay(POLL_MS * (0.5 + Math.random()));
     }

@@ -5,11 +5,11 @@ import net from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { AppError } from '../errors.ts';
+import { type AppError, tryLater, unusable } from '../errors.ts';
+import { isPidInUse } from '../pid-in-use.ts';
 import type { PostgresBinaries } from './binaries.ts';
 import { ensureSocketDirectory, writeSettings } from './cluster.ts';
 import { canTraverse, type DataDirectory } from './data-directory.ts';
-import { isInUse } from './process-identity.ts';
 import { run, type ServerUser, serverProcessOptions } from './run.ts';
 
 const PORT = 5432; // only names the socket file
@@ -127,7 +127,7 @@ export async function startPostmaster(
 async function removeMisleadingPidFile(data: DataDirectory): Promise<void> {
   const file = path.join(data.cluster, 'postmaster.pid');
   const pid = Number((await readFile(file, 'utf8').catch(() => '')).split('\n')[0]);
-  if (pid > 0 && isInUse(pid)) await unlink(file);
+  if (pid > 0 && isPidInUse(pid)) await unlink(file);
 }
 
 /** Try to start the server once. Return it when it accepts connections, or the reason for the failure. */
@@ -203,11 +203,10 @@ async function chooseSocketDirectory(data: DataDirectory, user: ServerUser | nul
     await ensureSocketDirectory(directory, user);
     return directory;
   }
-  throw new AppError({
-    code: 'postgres_socket_path_too_long',
-    status: 503,
-    message: `the path ${data.path} and that of the temporary directory are too long for a unix socket; choose a data directory with a shorter path`,
-  });
+  throw unusable(
+    `the path ${data.path} and that of the temporary directory are too long for a unix socket; choose a data directory with a shorter path`,
+    'postgres_socket_path_too_long',
+  );
 }
 
 async function rotateLog(data: DataDirectory): Promise<void> {
@@ -224,11 +223,9 @@ async function tailOfLog(data: DataDirectory): Promise<string> {
 }
 
 function startFailed(data: DataDirectory, reason: string, logTail: string): AppError {
-  return new AppError({
-    code: 'postgres_start_failed',
-    status: 503,
-    message: `the embedded PostgreSQL in ${data.cluster} did not start: ${reason}${logTail === '' ? '' : `\n${logTail}`}\nIts log: ${data.logFile}`,
-    retryable: true,
-    retryAfterSeconds: 5,
-  });
+  return tryLater(
+    `the embedded PostgreSQL in ${data.cluster} did not start: ${reason}${logTail === '' ? '' : `\n${logTail}`}\nIts log: ${data.logFile}`,
+    'postgres_start_failed',
+    { retryAfterSeconds: 5 },
+  );
 }

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { readFile, readlink } from 'node:fs/promises';
 import { promisify } from 'node:util';
 import { z } from 'zod';
+import { isPidInUse } from '../pid-in-use.ts';
 
 /**
  * Identity of a process. The start time distinguishes it from a later process with the same pid. The namespace
@@ -41,20 +42,10 @@ export async function livenessOf(identity: ProcessIdentity): Promise<Liveness> {
   const self = await ownIdentity();
   if (identity.bootId !== self.bootId) return 'dead';
   if (identity.pidNamespace !== self.pidNamespace) return 'unknown';
-  if (!isInUse(identity.pid)) return 'dead';
+  if (!isPidInUse(identity.pid)) return 'dead';
   const startTime = await processStartTime(identity.pid);
   if (startTime === null) return self.startTime === null ? 'alive' : 'dead';
   return identity.startTime === null || identity.startTime === startTime ? 'alive' : 'dead';
-}
-
-/** Return true if any process has this pid now, including a zombie. */
-export function isInUse(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
-  }
 }
 
 /**

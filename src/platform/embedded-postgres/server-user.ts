@@ -1,5 +1,5 @@
 import { stat } from 'node:fs/promises';
-import { AppError } from '../errors.ts';
+import { unusable } from '../errors.ts';
 import { type DataDirectory, isRoot } from './data-directory.ts';
 import { run, type ServerUser } from './run.ts';
 
@@ -33,13 +33,11 @@ export async function findServerUser(data: DataDirectory): Promise<ServerUser | 
   ]);
   const user = (await lookUp(NEW_USER)) ?? (await lookUp('nobody'));
   if (user !== null) return user;
-  throw new AppError({
-    code: 'postgres_user_missing',
-    status: 503,
-    message:
-      'PostgreSQL cannot run as root, and there is no user `postgres` or `nobody` to run it as. ' +
+  throw unusable(
+    'PostgreSQL cannot run as root, and there is no user `postgres` or `nobody` to run it as. ' +
       'Create one (useradd --system postgres), run as an ordinary user, or set DATABASE_URL.',
-  });
+    'postgres_user_missing',
+  );
 }
 
 async function lookUp(name: string): Promise<ServerUser | null> {

@@ -1,5 +1,5 @@
 import type { Readable } from 'node:stream';
-import { AppError } from '../errors.ts';
+import { AppError, tryLater } from '../errors.ts';
 
 /** Length of a written object and the hexadecimal SHA-256 of its bytes. */
 export interface StoredObject {
@@ -155,11 +155,7 @@ export function objectTooLarge(key: string, sizeBytes: number, maxBytes: number)
 }
 
 export function storageFull(cause: unknown): AppError {
-  return new AppError({
-    code: 'storage_full',
-    status: 503,
-    message: 'the storage is full: free some space or extend it',
-    retryable: true,
+  return tryLater('the storage is full: free some space or extend it', 'storage_full', {
     retryAfterSeconds: 60,
     cause,
   });

@@ -1,4 +1,4 @@
-import { AppError } from '../errors.ts';
+import { AppError, unusable } from '../errors.ts';
 import { newId } from '../ids.ts';
 import type { Objects } from './objects.ts';
 
@@ -25,11 +25,7 @@ export async function probeObjects(objects: Objects, signal?: AbortSignal): Prom
   await objects.delete(key, options);
   const deletedMs = performance.now();
   if (Buffer.from(bytes).toString() !== key) {
-    throw new AppError({
-      code: 'objects_damaged',
-      status: 503,
-      message: 'the file storage returns different bytes from those that it stored',
-    });
+    throw unusable('the file storage returns different bytes from those that it stored', 'objects_damaged');
   }
   return { writeMs: writtenMs - startMs, readMs: readMs - writtenMs, deleteMs: deletedMs - readMs };
 }

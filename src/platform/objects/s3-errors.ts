@@ -1,4 +1,4 @@
-import { AppError } from '../errors.ts';
+import { AppError, tryLater, unusable } from '../errors.ts';
 import { NETWORK_REASONS } from '../network-reasons.ts';
 import { storageFull } from './objects.ts';
 
@@ -61,11 +61,7 @@ export function translate(error: unknown): unknown {
 }
 
 function unavailable(why: string, cause?: unknown): AppError {
-  return new AppError({
-    code: 'objects_unavailable',
-    status: 503,
-    message: `the object storage cannot be used right now (${why}); try again`,
-    retryable: true,
+  return tryLater(`the object storage cannot be used right now (${why}); try again`, 'objects_unavailable', {
     retryAfterSeconds: 2,
     details: { dependency: 'objects', why },
     cause,
@@ -73,13 +69,11 @@ function unavailable(why: string, cause?: unknown): AppError {
 }
 
 function refused(why: string, cause?: unknown): AppError {
-  return new AppError({
-    code: 'objects_refused',
-    status: 503,
-    message: `the object storage refuses our requests (${why}); check the settings of bucket, region and credentials`,
-    details: { dependency: 'objects', why },
-    cause,
-  });
+  return unusable(
+    `the object storage refuses our requests (${why}); check the settings of bucket, region and credentials`,
+    'objects_refused',
+    { details: { dependency: 'objects', why }, cause },
+  );
 }
 
 /** Explanations of a store's refusals by response code, with the setting to check. */

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { AppError, dependencyDown } from '../errors.ts';
+import { AppError, dependencyDown, unusable } from '../errors.ts';
 import { NETWORK_REASONS } from '../network-reasons.ts';
 import type { Secret } from '../secret.ts';
 import { CLOSED_UNANSWERED } from './dial.ts';
@@ -37,11 +37,10 @@ export async function checkServer(sql: Sql, url: Secret, setting: string): Promi
     throw describeFailure(error, address, setting);
   });
   if (row !== undefined && row.number < VERSION_MIN) {
-    throw new AppError({
-      code: 'postgres_too_old',
-      status: 503,
-      message: `PostgreSQL ${row.version} at ${address} (${setting}) is too old; version 15 or newer is needed`,
-    });
+    throw unusable(
+      `PostgreSQL ${row.version} at ${address} (${setting}) is too old; version 15 or newer is needed`,
+      'postgres_too_old',
+    );
   }
 }
 

@@ -1,5 +1,5 @@
 import postgres from 'postgres';
-import { AppError, dependencyDown, invalidRequest, organizationMoving } from '../errors.ts';
+import { AppError, dependencyDown, invalidRequest, organizationMoving, tryLater } from '../errors.ts';
 import { CLOSED_UNANSWERED } from './dial.ts';
 import { isCanceled, queryTimeout } from './query-limit.ts';
 
@@ -81,14 +81,11 @@ export function mapPostgresError(error: unknown): unknown {
     if (UNAVAILABLE_STATES.has(error.code) || UNAVAILABLE_CLASSES.has(error.code.slice(0, 2)))
       return unavailable(error);
     if (CONTENTION_STATES.has(error.code)) {
-      return new AppError({
-        code: 'postgres_contention',
-        status: 503,
-        message: 'the database cancelled this change because it conflicted with another one; try again',
-        retryable: true,
-        retryAfterSeconds: 1,
-        cause: error,
-      });
+      return tryLater(
+        'the database cancelled this change because it conflicted with another one; try again',
+        'postgres_contention',
+        { retryAfterSeconds: 1, cause: error },
+      );
     }
     if (REFUSED_STATES.has(error.code)) {
       return refused('PostgreSQL refused the login: check user, password and database name in DATABASE_URL', error);

@@ -1,4 +1,4 @@
-import { AppError } from '../errors.ts';
+import { type AppError, tryLater } from '../errors.ts';
 import type { FairGate } from '../fair-gate.ts';
 
 /** Query timeouts by kind of work, in ms. Migrations and waits for locks have none. */
@@ -111,11 +111,7 @@ function codeOf(error: unknown): unknown {
 /** Create the error for a query that timed out. */
 export function queryTimeout(ms: number | null, cause?: unknown): AppError {
   const time = ms === null ? 'its time' : `${ms / 1000} s`;
-  return new AppError({
-    code: 'query_timeout',
-    status: 503,
-    message: `the database did not answer within ${time}; ask for less, or try again later`,
-    retryable: true,
+  return tryLater(`the database did not answer within ${time}; ask for less, or try again later`, 'query_timeout', {
     retryAfterSeconds: 5,
     cause,
   });

@@ -20,18 +20,10 @@ export interface CalibrationState {
 }
 
 export async function selectCalibrationStates(sql: Sql): Promise<CalibrationState[]> {
-  const rows = await sql`SELECT * FROM model_calibrations ORDER BY model LIMIT 1000`;
-  return rows.map((row) => ({
-    model: row['model'] as string,
-    revision: row['revision'] as string,
-    nativeDimension: row['native_dimension'] as number,
-    state: row['state'] as CalibrationState['state'],
-    textsDone: row['texts_done'] as number,
-    textsTotal: row['texts_total'] as number,
-    score: row['score'] as number | null,
-    reason: row['reason'] as string | null,
-    retryAt: row['retry_at'] as Date | null,
-  }));
+  return sql<CalibrationState[]>`
+    SELECT model, revision, native_dimension AS "nativeDimension", state, texts_done AS "textsDone",
+           texts_total AS "textsTotal", score, reason, retry_at AS "retryAt"
+    FROM model_calibrations ORDER BY model LIMIT 1000`;
 }
 
 type Version = Pick<Model, 'id' | 'revision' | 'nativeDimension'>;
@@ -110,14 +102,8 @@ export interface NewestMap {
 
 /** Select each model's active map, or its newest one if none is active. */
 export async function selectNewestMaps(sql: Sql): Promise<NewestMap[]> {
-  const rows = await sql`
-    SELECT DISTINCT ON (model) model, model_revision, native_dimension, status, stale_at IS NOT NULL AS is_stale
+  return sql<NewestMap[]>`
+    SELECT DISTINCT ON (model) model, model_revision AS revision, native_dimension AS "nativeDimension", status,
+           stale_at IS NOT NULL AS "isStale"
     FROM projection_maps ORDER BY model, (status = 'active') DESC, version DESC`;
-  return rows.map((row) => ({
-    model: row['model'] as string,
-    revision: row['model_revision'] as string,
-    nativeDimension: row['native_dimension'] as number,
-    status: row['status'] as NewestMap['status'],
-    isStale: row['is_stale'] as boolean,
-  }));
 }

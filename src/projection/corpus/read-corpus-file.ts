@@ -1,6 +1,7 @@
 import { createReadStream } from 'node:fs';
 import { z } from 'zod';
 import { type AppError, invalidRequest } from '../../platform/errors.ts';
+import { readStart } from '../../platform/read-start.ts';
 
 /** Maximum number of texts in an operator's corpus file. A fit uses a few thousand. */
 export const CORPUS_TEXTS_MAX = 100_000;
@@ -37,25 +38,17 @@ export async function readCorpusFile(path: string): Promise<CorpusLine[]> {
 }
 
 async function readText(path: string): Promise<string> {
-  const chunks: Buffer[] = [];
-  let bytes = 0;
-  try {
-    for await (const chunk of createReadStream(path)) {
-      chunks.push(chunk);
-      bytes += chunk.length;
-      if (bytes > FILE_BYTES_MAX) break;
-    }
-  } catch (error) {
+  const bytes = await readStart(createReadStream(path), FILE_BYTES_MAX + 1).catch((error: unknown) => {
     const reason = error instanceof Error ? error.message : String(error);
     throw invalidRequest(
       `the corpus file cannot be read; check its path and its permissions: ${reason}`,
       null,
       'corpus_not_readable',
     );
-  }
-  if (bytes > FILE_BYTES_MAX) throw tooLong(path, `${FILE_BYTES_MAX} bytes`);
+  });
+  if (bytes.length > FILE_BYTES_MAX) throw tooLong(path, `${FILE_BYTES_MAX} bytes`);
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(Buffer.concat(chunks));
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
   } catch {
     throw invalidRequest(`${path} is not UTF-8; convert it first`, null, 'corpus_not_readable');
   }

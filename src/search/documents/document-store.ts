@@ -43,14 +43,8 @@ export async function findLiveDocuments(
   scope: DocumentScope,
   documentIds: readonly string[],
 ): Promise<Map<string, LiveDocument>> {
-  const columns = sql`bucket_id, active_generation, keyword_only`;
-  const rows = await selectAmong(sql, caller, scope, documentIds, columns);
-  const toLiveDocument = (row: Row): LiveDocument => ({
-    bucketId: row['bucket_id'] as string,
-    generation: Number(row['active_generation']),
-    isKeywordOnly: row['keyword_only'] as boolean,
-  });
-  return new Map(rows.map((row) => [row['id'] as string, toLiveDocument(row)]));
+  const columns = sql`bucket_id AS "bucketId", active_generation AS generation, keyword_only AS "isKeywordOnly"`;
+  return selectAmong<LiveDocument>(sql, caller, scope, documentIds, columns);
 }
 
 /** Read the details to show for those of the documents that the caller may see now. */
@@ -60,30 +54,24 @@ export async function readDocumentDetails(
   scope: DocumentScope,
   documentIds: readonly string[],
 ): Promise<Map<string, DocumentDetails>> {
-  const rows = await selectAmong(sql, caller, scope, documentIds, sql`file_name, source_path, metadata`);
-  const toDetails = (row: Row): DocumentDetails => ({
-    fileName: row['file_name'] as string,
-    sourcePath: row['source_path'] as string | null,
-    metadata: row['metadata'] as Record<string, string>,
-  });
-  return new Map(rows.map((row) => [row['id'] as string, toDetails(row)]));
+  const columns = sql`file_name AS "fileName", source_path AS "sourcePath", metadata`;
+  return selectAmong<DocumentDetails>(sql, caller, scope, documentIds, columns);
 }
 
-type Row = Readonly<Record<string, unknown>>;
-
-/** Select columns of those of the given documents that are within the scope. */
-async function selectAmong(
+/** Select columns of those of the given documents that are within the scope, by id. */
+async function selectAmong<Facts extends object>(
   sql: Sql,
   caller: Caller,
   scope: DocumentScope,
   documentIds: readonly string[],
   columns: SqlFragment,
-): Promise<readonly Row[]> {
-  if (documentIds.length === 0) return [];
-  const query = sql`
+): Promise<Map<string, Facts>> {
+  if (documentIds.length === 0) return new Map();
+  const query = sql<({ id: string } & Facts)[]>`
     SELECT id, ${columns} FROM documents
     WHERE id = ANY(${sql.array([...documentIds])}::text[]) AND ${live(sql, caller, scope, 'check')}`;
-  return isOfRareShape(scope) ? unprepared(query) : query;
+  const rows = await (isOfRareShape(scope) ? unprepared(query) : query);
+  return new Map(rows.map(({ id, ...facts }) => [id, facts as unknown as Facts]));
 }
 
 /** List the ids of documents within the scope; null if there are more than `limit`. */

@@ -7,9 +7,9 @@ export interface StoredSynonyms {
 }
 
 export async function findSynonyms(sql: Sql, orgId: string, bucketId: string): Promise<StoredSynonyms | null> {
-  const [row] = await sql`
-    SELECT groups, updated_at FROM bucket_synonyms WHERE org_id = ${orgId} AND bucket_id = ${bucketId}`;
-  return row ? { groups: row['groups'] as string[][], updatedAt: row['updated_at'] as Date } : null;
+  const [row] = await sql<StoredSynonyms[]>`
+    SELECT groups, updated_at AS "updatedAt" FROM bucket_synonyms WHERE org_id = ${orgId} AND bucket_id = ${bucketId}`;
+  return row ?? null;
 }
 
 /** Read the synonyms of buckets, with the ids of their last edits. */
@@ -17,13 +17,9 @@ export async function listSynonyms(
   sql: Sql,
   bucketIds: readonly string[],
 ): Promise<{ bucketId: string; editId: string; groups: string[][] }[]> {
-  const rows = await sql`
-    SELECT bucket_id, edit_id, groups FROM bucket_synonyms WHERE bucket_id = ANY(${sql.array([...bucketIds])}::text[])`;
-  return rows.map((row) => ({
-    bucketId: row['bucket_id'] as string,
-    editId: row['edit_id'] as string,
-    groups: row['groups'] as string[][],
-  }));
+  return sql<{ bucketId: string; editId: string; groups: string[][] }[]>`
+    SELECT bucket_id AS "bucketId", edit_id AS "editId", groups FROM bucket_synonyms
+    WHERE bucket_id = ANY(${sql.array([...bucketIds])}::text[])`;
 }
 
 /** Replace the synonyms of a bucket. An empty list removes them. Return the time of the edit. */

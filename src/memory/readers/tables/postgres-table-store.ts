@@ -7,10 +7,11 @@ const STATEMENT_MS_MAX = 60_000;
 
 /** Return a database's globally unique identity, and the rights of the connected role. */
 export async function describeConnection(sql: Sql): Promise<{ identity: string; isSuperuser: boolean }> {
-  const [row] = await sql`
-    SELECT pg_postmaster_start_time()::text || '/' || oid::text AS identity, current_setting('is_superuser') = 'on' AS super
+  const [row] = await sql<[{ identity: string; isSuperuser: boolean }]>`
+    SELECT pg_postmaster_start_time()::text || '/' || oid::text AS identity,
+           current_setting('is_superuser') = 'on' AS "isSuperuser"
     FROM pg_database WHERE datname = current_database()`;
-  return { identity: row?.['identity'] as string, isSuperuser: row?.['super'] as boolean };
+  return row;
 }
 
 /** Run queries in a read-only transaction with a time limit per statement. */
@@ -56,17 +57,12 @@ export async function listRows(
   const digest = tx`encode(sha256(convert_to(${content}, 'UTF8')), 'hex')`;
   const version = updatedAt === null ? digest : tx`coalesce(t.${tx(updatedAt)}::text, ${digest})`;
   const size = updatedAt === null ? tx`octet_length(${content})` : storedSize(tx, query);
-  const rows = await unprepared(tx`
-    SELECT ${keyTexts(tx, key)} AS key, ${version} AS version, ${size}::bigint AS size
+  return unprepared(tx<ListedRow[]>`
+    SELECT ${keyTexts(tx, key)} AS key, ${version} AS version, ${size}::bigint AS "sizeBytes"
     FROM ${tx(query.schema)}.${tx(query.table)} AS t
     WHERE ${hasKey(tx, key)} AND ${conditions(tx, query)}
       ${after === null ? tx`` : tx`AND (${keyColumns(tx, key)}) > (${keyValues(tx, key, after)})`}
     ORDER BY ${keyColumns(tx, key)} LIMIT ${limit}`);
-  return rows.map((row) => ({
-    key: row['key'] as string[],
-    version: row['version'] as string,
-    sizeBytes: Number(row['size']),
-  }));
 }
 
 /** Read rows by key. Describe a row of more than `bytesMax` without its values. */

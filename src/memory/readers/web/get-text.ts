@@ -1,3 +1,4 @@
+import { readStart } from '../../../platform/read-start.ts';
 import { pageAddress } from './page-address.ts';
 import { RequestFailure } from './request-failure.ts';
 import type { WebClient, WebReply } from './web-client.ts';
@@ -29,13 +30,6 @@ export async function getFollowing(client: WebClient, from: URL, signal: AbortSi
 }
 
 /** Read the start of a body as UTF-8. @throws RequestFailure */
-export async function readStart(reply: WebReply, bytesMax: number): Promise<string> {
-  const parts: Buffer[] = [];
-  let bytes = 0;
-  for await (const chunk of reply.body(Number.POSITIVE_INFINITY)) {
-    parts.push(chunk);
-    bytes += chunk.length;
-    if (bytes >= bytesMax) break;
-  }
-  return Buffer.concat(parts).subarray(0, bytesMax).toString('utf8');
+export async function readStartOf(reply: WebReply, bytesMax: number): Promise<string> {
+  return (await readStart(reply.body(Number.POSITIVE_INFINITY), bytesMax)).toString('utf8');
 }

@@ -1,6 +1,6 @@
 import robotsParser from 'robots-parser';
 import { SourceFault } from '../source-reader.ts';
-import { getFollowing, readStart } from './get-text.ts';
+import { getFollowing, readStartOf } from './get-text.ts';
 import { RequestFailure } from './request-failure.ts';
 import type { WebClient, WebReply } from './web-client.ts';
 
@@ -38,7 +38,7 @@ export async function readRobots(client: WebClient, url: URL, userAgent: string,
     const reply = await getFollowing(client, address, signal);
     const { status } = reply;
     if (status >= 200 && status < 300)
-      return parseRobots(client, address, await readStart(reply, BYTES_MAX), userAgent);
+      return parseRobots(client, address, await readStartOf(reply, BYTES_MAX), userAgent);
     await reply.discard();
     if (status === 401 || status === 407) throw refused(reply);
     if (status < 500 && status !== 429) return ALLOWS_ALL;

@@ -3,6 +3,7 @@ import { type FileHandle, mkdir, mkdtemp, open, readdir, readFile, rm, stat } fr
 import { hostname } from 'node:os';
 import path from 'node:path';
 import type { Readable } from 'node:stream';
+import { isPidInUse } from '../../../platform/pid-in-use.ts';
 import type { EntryContent } from '../source-reader.ts';
 import { INLINE_BYTES_MAX } from '../source-reader.ts';
 
@@ -105,18 +106,9 @@ async function removeLeftovers(parent: string): Promise<void> {
     const [, host, pid] = /^(.+)\.(\d+)\.[^.]+$/.exec(name) ?? [];
     const isLeft =
       host === hostname()
-        ? !openFolders.has(folder) && (Number(pid) === process.pid || !isRunning(Number(pid)))
+        ? !openFolders.has(folder) && (Number(pid) === process.pid || !isPidInUse(Number(pid)))
         : await isOld(folder);
     if (isLeft) await rm(folder, { recursive: true, force: true });
-  }
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM';
   }
 }
 

@@ -1,5 +1,6 @@
 import { NETWORK_REASONS } from '../../../platform/network-reasons.ts';
 import { boundedLine } from '../../../platform/printable.ts';
+import { readStart } from '../../../platform/read-start.ts';
 import { certificateReason } from '../certificates.ts';
 import { SourceFault } from '../source-reader.ts';
 import type { DavReply } from './dav-reply.ts';
@@ -57,18 +58,8 @@ export async function replyFault(reply: DavReply, place: string): Promise<Source
 
 /** Extract the error message that some servers send in the body (`s:message` of sabre/dav). */
 async function wordsOf({ body }: DavReply): Promise<string> {
-  const parts: Buffer[] = [];
-  let bytes = 0;
-  try {
-    for await (const part of body) {
-      parts.push(part as Buffer);
-      bytes += (part as Buffer).length;
-      if (bytes > BODY_BYTES_MAX) break;
-    }
-  } catch {
-    return '';
-  }
-  const message = /<s:message>([^<]*)</.exec(Buffer.concat(parts).toString('utf8'))?.[1] ?? '';
+  const start = await readStart(body, BODY_BYTES_MAX).catch(() => '');
+  const message = /<s:message>([^<]*)</.exec(start.toString())?.[1] ?? '';
   return boundedLine(message, WORDS_CHARS_MAX);
 }
 
