@@ -6,7 +6,7 @@ import { MovingOrganizations } from '../src/access/moving-organizations.ts';
 import type { Appliance } from '../src/appliance/appliance.ts';
 import { resolveKeyLimits } from '../src/appliance/key-limits.ts';
 import { LiveEvents } from '../src/appliance/live/live-events.ts';
-import { listUsageByBucket } from '../src/appliance/overview/usage-by-bucket.ts';
+import { listUsageByBucket } from '../src/appliance/overview/usage-by-bucket-store.ts';
 import { recordServer } from '../src/appliance/running-servers.ts';
 import { rehearsalContext } from '../src/ingest/rehearsal/rehearse-switch.ts';
 import { Installations } from '../src/local-models/install/installations.ts';

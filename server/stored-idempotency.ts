@@ -1,5 +1,5 @@
 import { abandonIdempotent, beginIdempotent, extendIdempotent, finishIdempotent } from '../src/access/idempotency.ts';
-import { documentIdsIn, isAnyUnreadable } from '../src/documents/hidden-among.ts';
+import { documentIdsIn, isAnyUnreadable } from '../src/documents/hidden-among-store.ts';
 import type { Sql } from '../src/platform/postgres.ts';
 import type { KeyRing } from '../src/platform/secret-key.ts';
 import type { Idempotency } from './middleware/idempotency.ts';

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { Caller } from '../../src/access/caller.ts';
-import { UsageByBucket } from '../../src/appliance/overview/usage-by-bucket.ts';
+import { UsageByBucket } from '../../src/appliance/overview/usage-by-bucket-store.ts';
 import { invalidRequest } from '../../src/platform/errors.ts';
 import { USAGE_GROUPS, UsageByKey, type UsageGroup, UsageList } from '../../src/usage/list-usage.ts';
 import type { Usage } from '../../src/usage/open-usage.ts';

@@ -1,5 +1,5 @@
 import type { Caller } from '../access/caller.ts';
-import { hiddenAmong } from '../documents/hidden-among.ts';
+import { hiddenAmong } from '../documents/hidden-among-store.ts';
 import type { Sql } from '../platform/postgres.ts';
 import type { Answer, RatedAnswer, RatingRequest } from './schema.ts';
 

@@ -1,4 +1,4 @@
-import { findActorAccount } from '../access/actor-account.ts';
+import { findActorAccount } from '../access/actor-account-store.ts';
 import { requireStorage } from '../documents/storage-limit.ts';
 import { failureCategoryOf } from '../embedding/failure-category.ts';
 import { dropUnneeded } from '../files/files.ts';

@@ -1,5 +1,5 @@
 import type { Plan } from '../access/caller.ts';
-import { isAnyUnreadable } from '../documents/hidden-among.ts';
+import { isAnyUnreadable } from '../documents/hidden-among-store.ts';
 import { graphemeCut } from '../language/graphemes.ts';
 import type { RateLimiter } from '../usage/rates.ts';
 import type { CallLog } from './call-log.ts';

@@ -8,7 +8,7 @@ export type { ApiKey, Organization, User } from '../access/schema.ts';
 export type { AssistantView } from '../answers/assistant-schema.ts';
 export type { Answer, AnswerPassage, AnswerStart } from '../answers/schema.ts';
 export type { Overview } from '../appliance/overview/schema.ts';
-export type { UsageByBucket } from '../appliance/overview/usage-by-bucket.ts';
+export type { UsageByBucket } from '../appliance/overview/usage-by-bucket-store.ts';
 export type { DeliveryView } from '../channels/list-records.ts';
 export type { ChannelView, CreatedChannel, DryRun, NotificationRecord, SendReply } from '../channels/schema.ts';
 export type { TryReply as ChannelTest } from '../channels/try-channel.ts';

@@ -26,7 +26,7 @@ import type { ReindexContext } from './reindex/reindex-bucket.ts';
 import { renewTermsChore } from './reindex/renew-terms.ts';
 import { retryChore } from './retry-failed.ts';
 import type { UploadContext } from './upload.ts';
-import { UploadStatements } from './upload-statements.ts';
+import { UploadStatements } from './upload-store.ts';
 import type { ImportContext } from './vectors/import-vectors.ts';
 
 /** Services that bring documents into the index. */

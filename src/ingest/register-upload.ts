@@ -11,7 +11,7 @@ import type { Sql } from '../platform/postgres.ts';
 import { replaceDocument } from './replace-document.ts';
 import type { UploadReply, UploadRequest } from './schema.ts';
 import { linkTo, newJobOf, queueIngest, type Registered, type StoredUpload } from './stored-upload.ts';
-import type { UploadStatements } from './upload-statements.ts';
+import type { UploadStatements } from './upload-store.ts';
 
 /** Stored upload with its request. */
 export interface WantedUpload {

@@ -17,7 +17,7 @@ import { mayHaveCommitted, type Sql } from '../platform/postgres.ts';
 import { isPlainUpload, registerAtOnce, registerInSteps } from './register-upload.ts';
 import { findReplaced } from './replace-document.ts';
 import { FileName, type UploadReply, type UploadRequest } from './schema.ts';
-import type { UploadStatements } from './upload-statements.ts';
+import type { UploadStatements } from './upload-store.ts';
 
 export interface UploadContext {
   readonly sql: Sql;

@@ -1,6 +1,7 @@
 import { processEnvironment } from '../platform/environment.ts';
 import { AppError } from '../platform/errors.ts';
 import { openLogger } from '../platform/logger.ts';
+import { type DatabaseFacts, readDatabaseFacts } from '../platform/postgres/check-server.ts';
 import { checkServer, type Database, mapPostgresError, openPostgres } from '../platform/postgres.ts';
 import { openRedis } from '../platform/redis.ts';
 import { Secret } from '../platform/secret.ts';
@@ -18,23 +19,13 @@ export interface Fault {
   readonly message: string;
 }
 
-interface Server {
-  readonly encoding: string;
-  readonly database: string;
-  readonly is_replica: boolean;
-  readonly may_create: boolean;
-}
-
 /** Check that the service can use a database. @returns null if it can */
 export async function checkDatabase(url: string): Promise<Fault | null> {
   let sql: Database | null = null;
   try {
     sql = openPostgres({ url }, { poolMax: 1, applicationName: 'service-install' });
     await checkServer(sql, new Secret(url), '--database-url');
-    const [server] = await sql<Server[]>`
-      SELECT current_setting('server_encoding') AS encoding, pg_is_in_recovery() AS is_replica,
-             current_database() AS database, has_database_privilege(current_database(), 'CREATE') AS may_create`;
-    return server === undefined ? null : findFault(server);
+    return findFault(await readDatabaseFacts(sql));
   } catch (error) {
     const mapped = mapPostgresError(error);
     if (mapped instanceof AppError) {
@@ -46,16 +37,16 @@ export async function checkDatabase(url: string): Promise<Fault | null> {
   }
 }
 
-function findFault({ encoding, database, is_replica, may_create }: Server): Fault | null {
+function findFault({ encoding, database, isReplica, mayCreate }: DatabaseFacts): Fault | null {
   if (encoding !== 'UTF8') {
     return refused(
       `the database ${database} has the encoding ${encoding}, and UTF8 is required; create one with "createdb -E UTF8 -T template0 NAME"`,
     );
   }
-  if (is_replica) {
+  if (isReplica) {
     return refused('the database server is a replica and cannot be written; give the URL of its primary');
   }
-  if (!may_create) {
+  if (!mayCreate) {
     return refused(
       `the database user may create no tables in ${database}; run "GRANT ALL ON DATABASE ${database} TO …" there, or make the user its owner`,
     );

@@ -1,6 +1,6 @@
 import type { Caller } from '../access/caller.ts';
 import { isOrgAdminRole } from '../access/roles.ts';
-import { hiddenAmong } from '../documents/hidden-among.ts';
+import { hiddenAmong } from '../documents/hidden-among-store.ts';
 import { notFound } from '../platform/errors.ts';
 import type { Sql, SqlFragment } from '../platform/postgres.ts';
 import { toKept, toKeptText } from './kept-values.ts';

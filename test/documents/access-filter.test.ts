@@ -32,7 +32,7 @@ const FOR_THE_SERVICE = [
   'src/ingest/reindex/terms-store.ts',
   'src/ingest/retry-store.ts',
   'src/ingest/store.ts',
-  'src/ingest/upload-statements.ts',
+  'src/ingest/upload-store.ts',
   'src/jobs/operation-store.ts',
   'src/memory/entry-store.ts',
   'src/index/writing/deleted-text-store.ts',

@@ -3,7 +3,7 @@ import { packTexts } from '../../src/bulk/input.ts';
 import { submitBulkJob } from '../../src/bulk/submit-bulk.ts';
 import { UploadRequest } from '../../src/ingest/schema.ts';
 import { uploadDocument } from '../../src/ingest/upload.ts';
-import { UploadStatements } from '../../src/ingest/upload-statements.ts';
+import { UploadStatements } from '../../src/ingest/upload-store.ts';
 import { openPostgres, type Sql } from '../../src/platform/postgres.ts';
 import { openTestAppliance, type TestAppliance } from '../support/appliance.ts';
 import { openPostgresInterceptor } from '../support/postgres-interceptor.ts';

@@ -44,6 +44,22 @@ export async function checkServer(sql: Sql, url: Secret, setting: string): Promi
   }
 }
 
+/** Facts that decide whether the service can use a database. */
+export interface DatabaseFacts {
+  readonly encoding: string;
+  readonly database: string;
+  readonly isReplica: boolean;
+  /** True if the user may create schemas. */
+  readonly mayCreate: boolean;
+}
+
+export async function readDatabaseFacts(sql: Sql): Promise<DatabaseFacts> {
+  const [row] = await sql<[DatabaseFacts]>`
+    SELECT current_setting('server_encoding') AS encoding, pg_is_in_recovery() AS "isReplica",
+           current_database() AS database, has_database_privilege(current_database(), 'CREATE') AS "mayCreate"`;
+  return row;
+}
+
 /** Wait for a query for a limited time. The pool keeps trying until its caller closes it. */
 async function withinLimit<T>(query: PromiseLike<T>): Promise<T> {
   const over = new AbortController();
