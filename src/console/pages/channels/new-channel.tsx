@@ -5,7 +5,7 @@ import { useBuckets } from '../../lib/lists.ts';
 import { useAction, useOnceLoaded } from '../../lib/resource.ts';
 import type { CreatedChannel } from '../../types.ts';
 import { CopyButton } from '../../ui/code.tsx';
-import { ActionError, Button, Check, Form, SelectField, TextField } from '../../ui/controls.tsx';
+import { Button, Check, Form, FormEnd, SelectField, TextField } from '../../ui/controls.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { toast } from '../../ui/toast.tsx';
 import { isSender, NO_SENDER_VALUES, SenderFields, senderConfig } from './sender-fields.tsx';
@@ -122,13 +122,7 @@ export function NewChannelDialog({ onClose, onSaved }: { onClose: () => void; on
         {!isSender(provider) && (
           <Check label={t('Answer from public documents only')} isOn={isPublicOnly} onToggle={setIsPublicOnly} />
         )}
-        <ActionError error={create.error} />
-        <div class="form-actions">
-          <Button onClick={onClose}>{t('Cancel')}</Button>
-          <Button type="submit" look="primary" isBusy={create.isRunning}>
-            {t('Create')}
-          </Button>
-        </div>
+        <FormEnd of={create} submit={t('Create')} onLeave={onClose} />
       </Form>
     </Dialog>
   );
