@@ -4,6 +4,12 @@ import { t } from '../lib/i18n.ts';
 import { useAction } from '../lib/resource.ts';
 import { Button, Form, FormEnd, IconButton, Notice, TextField } from './controls.tsx';
 
+export interface DialogProps {
+  readonly onClose: () => void;
+  /** Called after the change has been stored. */
+  readonly onSaved: () => void;
+}
+
 /** Fields in which the user types or chooses. */
 const FIELDS = 'input:not([type=hidden]), select, textarea';
 

@@ -5,20 +5,12 @@ import { useAction } from '../../lib/resource.ts';
 import { linkTo, navigate } from '../../lib/router.ts';
 import type { BucketDetails, BucketView } from '../../types.ts';
 import { Check, Form, FormEnd, TextField, Warnings } from '../../ui/controls.tsx';
-import { ConfirmDialog, Dialog } from '../../ui/dialog.tsx';
+import { ConfirmDialog, Dialog, type DialogProps } from '../../ui/dialog.tsx';
 import { toast } from '../../ui/toast.tsx';
 
 type Edited = BucketView & { readonly warnings: readonly string[] };
 
-export function PolicyDialog({
-  bucket,
-  onClose,
-  onSaved,
-}: {
-  bucket: BucketDetails;
-  onClose: () => void;
-  onSaved: () => void;
-}) {
+export function PolicyDialog({ bucket, onClose, onSaved }: DialogProps & { bucket: BucketDetails }) {
   const { policy } = bucket;
   const [name, setName] = useState(bucket.name);
   const [level, setLevel] = useState(String(policy.max_privacy_level));

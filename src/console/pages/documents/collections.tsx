@@ -7,7 +7,7 @@ import { linkTo } from '../../lib/router.ts';
 import { mayUse } from '../../lib/session.ts';
 import type { CollectionView } from '../../types.ts';
 import { Button, Form, FormEnd, TextField } from '../../ui/controls.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
+import { Dialog, type DialogProps } from '../../ui/dialog.tsx';
 import { Panel } from '../../ui/page.tsx';
 import { Loaded } from '../../ui/states.tsx';
 import { MoreButton, Table } from '../../ui/table.tsx';
@@ -55,7 +55,7 @@ export function Collections({ bucket, of }: { bucket: string; of: PagedResource<
   );
 }
 
-function CreateDialog({ bucket, onClose, onSaved }: { bucket: string; onClose: () => void; onSaved: () => void }) {
+function CreateDialog({ bucket, onClose, onSaved }: DialogProps & { bucket: string }) {
   const [name, setName] = useState('');
   const create = useAction(async () => {
     const path = pathOf('v1', 'buckets', bucket, 'collections');

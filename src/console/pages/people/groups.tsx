@@ -7,7 +7,7 @@ import { mayUse } from '../../lib/session.ts';
 import { splitList } from '../../lib/split-list.ts';
 import type { Group, GroupWithMembers } from '../../types.ts';
 import { Button, Form, FormEnd, TextField } from '../../ui/controls.tsx';
-import { ConfirmDialog, Dialog } from '../../ui/dialog.tsx';
+import { ConfirmDialog, Dialog, type DialogProps } from '../../ui/dialog.tsx';
 import { PageHeader, Panel } from '../../ui/page.tsx';
 import { Loaded } from '../../ui/states.tsx';
 import { List, Table } from '../../ui/table.tsx';
@@ -83,11 +83,6 @@ function GroupTable({ rows, onOpen }: { rows: readonly Group[]; onOpen: (open: O
       ]}
     />
   );
-}
-
-interface DialogProps {
-  readonly onClose: () => void;
-  readonly onSaved: () => void;
 }
 
 function NewGroupDialog({ onClose, onSaved }: DialogProps) {

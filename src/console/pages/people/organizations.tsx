@@ -7,7 +7,7 @@ import { useAction } from '../../lib/resource.ts';
 import { mayUse } from '../../lib/session.ts';
 import type { Organization } from '../../types.ts';
 import { Button, Check, Form, FormEnd, SelectField, TextField } from '../../ui/controls.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
+import { Dialog, type DialogProps } from '../../ui/dialog.tsx';
 import { PageHeader, Panel } from '../../ui/page.tsx';
 import { Status } from '../../ui/status.tsx';
 import { List, Table } from '../../ui/table.tsx';
@@ -74,15 +74,7 @@ export default function OrganizationsPage() {
   );
 }
 
-function OrganizationDialog({
-  known,
-  onClose,
-  onSaved,
-}: {
-  known: Organization | null;
-  onClose: () => void;
-  onSaved: () => void;
-}) {
+function OrganizationDialog({ known, onClose, onSaved }: DialogProps & { known: Organization | null }) {
   const [name, setName] = useState('');
   const [plan, setPlan] = useState<string>(known?.plan ?? 'free');
   const [isSuspended, setIsSuspended] = useState(known !== null && known.suspended_at !== null);

@@ -7,7 +7,7 @@ import { useAction } from '../../lib/resource.ts';
 import { mayUse } from '../../lib/session.ts';
 import type { User } from '../../types.ts';
 import { Button, Check, Form, FormEnd, SelectField, TextField } from '../../ui/controls.tsx';
-import { ConfirmDialog, Dialog } from '../../ui/dialog.tsx';
+import { ConfirmDialog, Dialog, type DialogProps } from '../../ui/dialog.tsx';
 import { PageHeader, Panel } from '../../ui/page.tsx';
 import { Status } from '../../ui/status.tsx';
 import { List, Table } from '../../ui/table.tsx';
@@ -99,7 +99,7 @@ function UserTable({ rows, onOpen }: UserTableProps) {
   );
 }
 
-function UserDialog({ known, onClose, onSaved }: { known?: User; onClose: () => void; onSaved: () => void }) {
+function UserDialog({ known, onClose, onSaved }: DialogProps & { known?: User }) {
   const [email, setEmail] = useState(known?.email ?? '');
   const [role, setRole] = useState<string>(known?.role ?? 'member');
   const [department, setDepartment] = useState(known?.department ?? '');

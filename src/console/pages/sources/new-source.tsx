@@ -6,7 +6,7 @@ import { useAction, useOnceLoaded, useResource } from '../../lib/resource.ts';
 import { linkTo, navigate } from '../../lib/router.ts';
 import type { ConnectionView, SourcePreview, SourceView } from '../../types.ts';
 import { Button, Form, FormEnd, SelectField, TextField } from '../../ui/controls.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
+import { Dialog, type DialogProps } from '../../ui/dialog.tsx';
 import { PrivacyLevelField } from '../../ui/privacy-level-field.tsx';
 import { type FormTexts, type ObjectSchema, valuesOf } from '../../ui/schema-form/schema.ts';
 import { SchemaFields } from '../../ui/schema-form/schema-fields.tsx';
@@ -16,7 +16,7 @@ import { Preview } from './preview.tsx';
 type Step = 'place' | 'preview' | 'details';
 
 /** Form of a new source in three steps. The fields of its configuration come from the schema of the connection. */
-export function NewSourceDialog({ onClose, onSaved }: { onClose: () => void; onSaved: () => void }) {
+export function NewSourceDialog({ onClose, onSaved }: DialogProps) {
   const connections = useResource('connections', (signal) =>
     call<readonly ConnectionView[]>('/v1/memory/connections', { signal }),
   );

@@ -5,10 +5,10 @@ import { useAction } from '../../lib/resource.ts';
 import type { CreatedWebhook } from '../../types.ts';
 import { CopyButton } from '../../ui/code.tsx';
 import { Button, Form, FormEnd, Notice, TextField } from '../../ui/controls.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
+import { Dialog, type DialogProps } from '../../ui/dialog.tsx';
 
 /** Form of a new webhook, and then its secret. */
-export function NewWebhookDialog({ onClose, onSaved }: { onClose: () => void; onSaved: () => void }) {
+export function NewWebhookDialog({ onClose, onSaved }: DialogProps) {
   const [name, setName] = useState('');
   const [url, setUrl] = useState('');
   const [events, setEvents] = useState('');
