@@ -47,13 +47,8 @@ export default class IndexMove extends BaseCommand {
         this.log(`queued as ${reply.job_id}`);
         return reply;
       }
-      const { waitForJob } = await import('../../src/cli/wait-for-job.ts');
-      const jobId = reply.job_id;
-      const job = await waitForJob(
-        session,
-        { id: jobId, kind: 'reindex', label: 'moving chunks' },
-        { readProgress: () => session.call('index.progress', { job: jobId }), signal },
-      );
+      const { waitForIndexJob } = await import('../../src/cli/wait-for-job.ts');
+      const job = await waitForIndexJob(session, { id: reply.job_id, label: 'moving chunks' }, signal);
       this.log(`${job.chunks_count} chunks of ${flags.bucket} are on ${engine}`);
       return { ...reply, status: job.status };
     });

@@ -42,13 +42,8 @@ export default class IndexReembed extends BaseCommand {
       await confirm('Go on?', flags.yes, signal);
       const reply = await session.call('index.reembed', { ...request, dry_run: false });
       if (reply.job_id === null || !flags.wait) return this.#report(reply);
-      const { waitForJob } = await import('../../src/cli/wait-for-job.ts');
-      const jobId = reply.job_id;
-      const job = await waitForJob(
-        session,
-        { id: jobId, kind: 'reindex', label: 'embedding chunks' },
-        { readProgress: () => session.call('index.progress', { job: jobId }), signal },
-      );
+      const { waitForIndexJob } = await import('../../src/cli/wait-for-job.ts');
+      const job = await waitForIndexJob(session, { id: reply.job_id, label: 'embedding chunks' }, signal);
       this.log(`${job.chunks_count} chunks of ${flags.bucket} are embedded by ${reply.model}`);
       return { ...reply, status: job.status, actual_cost: job.actual_cost };
     });
