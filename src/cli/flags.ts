@@ -6,7 +6,7 @@ import { invalidRequest } from '../platform/errors.ts';
 /** These flags have no environment variable, which would confirm every later command. */
 const CONFIRMING = new Set(['yes', 'force', 'accept-unsigned', 'allow-empty', 'confirm', 'max-affected']);
 
-/** Give each flag its environment variable: `SERVICE_` and the flag's name. Every command declares its flags this way. */
+/** Give each flag its environment variable: `SERVICE_` and its name. Every command declares its flags this way. */
 export function withVariables<Given extends Readonly<Record<string, object>>>(flags: Given): Given {
   const entries = Object.entries(flags).map(([name, flag]) => {
     const env = CONFIRMING.has(name) ? undefined : `SERVICE_${name.toUpperCase().replaceAll('-', '_')}`;
