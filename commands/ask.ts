@@ -1,13 +1,12 @@
-import { Args, Flags } from '@oclif/core';
+import { Flags } from '@oclif/core';
 import type { Answer, AnswerStart } from '../src/answers/schema.ts';
 import { BaseCommand } from '../src/cli/base-command.ts';
-import { jsonOf, orgFlag } from '../src/cli/flags.ts';
+import { jsonOf, orgFlag, requiredArg, withVariables } from '../src/cli/flags.ts';
 import { printText } from '../src/cli/output.ts';
 import type { AskLine } from '../src/operations/groups/answers.ts';
 import { printable } from '../src/platform/printable.ts';
 
 export default class Ask extends BaseCommand {
-  static override setsUp = false;
   static override description =
     'Answer a question from the documents of a bucket, with the sources below the answer.\n' +
     'The chat model of the setting "answers" writes the answer from the passages that a search finds. ' +
@@ -18,34 +17,19 @@ export default class Ask extends BaseCommand {
     `<%= config.bin %> ask manuals 'who approves holidays?' --filter '{"department":"hr"}' --json`,
   ];
   static override args = {
-    bucket: Args.string({
-      description: 'name or id of a bucket, or assistant/NAME',
-      required: true,
-      ignoreStdin: true,
-    }),
-    question: Args.string({ description: 'question to answer', required: true, ignoreStdin: true }),
+    bucket: requiredArg('name or id of a bucket, or assistant/NAME'),
+    question: requiredArg('question to answer'),
   };
-  static override flags = {
+  static override flags = withVariables({
     org: orgFlag,
-    style: Flags.string({
-      description: 'length of the answer: short, normal or detailed',
-      default: 'normal',
-      env: 'SERVICE_STYLE',
-    }),
-    filter: Flags.string({
-      description: 'metadata that documents must have, as JSON such as {"team":"legal"}',
-      env: 'SERVICE_FILTER',
-    }),
+    style: Flags.string({ description: 'length of the answer: short, normal or detailed', default: 'normal' }),
+    filter: Flags.string({ description: 'metadata that documents must have, as JSON such as {"team":"legal"}' }),
     'top-k': Flags.integer({
       description: 'maximum number of passages to answer from, up to 50; also --limit, as in other commands',
       aliases: ['limit'],
-      env: 'SERVICE_TOP_K',
     }),
-    passages: Flags.boolean({
-      description: 'print the text of each source, not only its place',
-      env: 'SERVICE_PASSAGES',
-    }),
-  };
+    passages: Flags.boolean({ description: 'print the text of each source, not only its place' }),
+  });
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(Ask);

@@ -3,6 +3,7 @@ import { z } from 'zod';
 import { BaseCommand } from '../src/cli/base-command.ts';
 import type { Check } from '../src/cli/doctor.ts';
 import { EXIT } from '../src/cli/exit-codes.ts';
+import { withVariables } from '../src/cli/flags.ts';
 import { asTyped, paint } from '../src/cli/output.ts';
 import { parseRequest } from '../src/cli/parse-request.ts';
 import type { Config } from '../src/platform/config.ts';
@@ -17,6 +18,7 @@ const MARKS = {
 } as const;
 
 export default class Doctor extends BaseCommand {
+  static override setsUp = true;
   static override needsProviders = true;
   static override description =
     'Check every part of the installation and print one line for each. Exits with 5 if a part is down.\n' +
@@ -27,12 +29,11 @@ export default class Doctor extends BaseCommand {
     '<%= config.bin %> doctor --data-dir /var/lib/service --json',
     '<%= config.bin %> doctor --mcp https://mcp.example.com/mcp',
   ];
-  static override flags = {
+  static override flags = withVariables({
     mcp: Flags.string({
       description: 'address of the tool server: sign in to it as an assistant would, and check nothing else',
-      env: 'SERVICE_MCP',
     }),
-  };
+  });
 
   async run(): Promise<unknown> {
     const { flags } = await this.parse(Doctor);

@@ -1,10 +1,11 @@
 import { Args, Flags } from '@oclif/core';
 import { BaseCommand } from '../src/cli/base-command.ts';
-import { orgFlag } from '../src/cli/flags.ts';
+import { orgFlag, withVariables } from '../src/cli/flags.ts';
 import { printLine } from '../src/cli/output.ts';
 import { invalidRequest } from '../src/platform/errors.ts';
 
 export default class Embed extends BaseCommand {
+  static override setsUp = true;
   static override description =
     'Embed up to 100 texts and show the vectors.\nWith --json the output is the response of POST /v1/embeddings.';
   static override examples = [
@@ -19,30 +20,19 @@ export default class Embed extends BaseCommand {
       ignoreStdin: true,
     }),
   };
-  static override flags = {
+  static override flags = withVariables({
     org: orgFlag,
-    model: Flags.string({
-      description: 'id of the model (default: the one that "routing get" shows)',
-      env: 'SERVICE_MODEL',
-    }),
-    dimensions: Flags.integer({
-      description: 'number of dimensions of a vector (default: that of the model)',
-      env: 'SERVICE_DIMENSIONS',
-    }),
+    model: Flags.string({ description: 'id of the model (default: the one that "routing get" shows)' }),
+    dimensions: Flags.integer({ description: 'number of dimensions of a vector (default: that of the model)' }),
     'task-type': Flags.string({
       description: 'purpose of the vectors, such as retrieval_query, retrieval_document or clustering',
-      env: 'SERVICE_TASK_TYPE',
     }),
     'output-dtype': Flags.string({
       description: 'number format of the vectors: float, int8, uint8, binary or ubinary',
-      env: 'SERVICE_OUTPUT_DTYPE',
       options: ['float', 'int8', 'uint8', 'binary', 'ubinary'],
     }),
-    'input-file': Flags.string({
-      description: 'file with one text on each line; - reads stdin',
-      env: 'SERVICE_INPUT_FILE',
-    }),
-  };
+    'input-file': Flags.string({ description: 'file with one text on each line; - reads stdin' }),
+  });
 
   async run(): Promise<void> {
     const { args, flags } = await this.parse(Embed);

@@ -1,21 +1,17 @@
 import { Flags } from '@oclif/core';
 import { BaseCommand } from '../src/cli/base-command.ts';
+import { withVariables } from '../src/cli/flags.ts';
 import { printJson } from '../src/cli/output.ts';
 
 export default class Reaper extends BaseCommand {
   static override needsProviders = true;
-  static override setsUp = false;
   static override description =
     'Queue the jobs of dead workers again and remove deleted or unused data, until stopped by Ctrl-C or SIGTERM.';
   static override examples = ['<%= config.bin %> reaper --every 30s', '<%= config.bin %> reaper --once --json'];
-  static override flags = {
-    every: Flags.string({
-      description: 'time between two rounds, such as 45s, 5m or 1h',
-      default: '60s',
-      env: 'SERVICE_EVERY',
-    }),
-    once: Flags.boolean({ description: 'do one round, then exit', env: 'SERVICE_ONCE' }),
-  };
+  static override flags = withVariables({
+    every: Flags.string({ description: 'time between two rounds, such as 45s, 5m or 1h', default: '60s' }),
+    once: Flags.boolean({ description: 'do one round, then exit' }),
+  });
 
   async run(): Promise<unknown> {
     const { flags } = await this.parse(Reaper);

@@ -2,9 +2,11 @@ import { Flags } from '@oclif/core';
 import { BaseCommand } from '../src/cli/base-command.ts';
 import { consoleUrl, describeConsole, makeConsoleLink } from '../src/cli/console-link.ts';
 import { firstRequest } from '../src/cli/first-request.ts';
+import { withVariables } from '../src/cli/flags.ts';
 import { hasScreen, note, printJson } from '../src/cli/output.ts';
 
 export default class Serve extends BaseCommand {
+  static override setsUp = true;
   static override needsProviders = true;
   static override description =
     'Run the API server, with workers and housekeeping in the same process, until stopped by Ctrl-C or SIGTERM.';
@@ -13,28 +15,19 @@ export default class Serve extends BaseCommand {
     '<%= config.bin %> serve --host 0.0.0.0 --port 0 --no-workers --json',
     '<%= config.bin %> serve --domain embed.example.com --agree-to-terms',
   ];
-  static override flags = {
-    port: Flags.integer({
-      description: 'port to listen on; 0 picks a free one (default: 8080, or 443 with TLS)',
-      env: 'SERVICE_PORT',
-    }),
-    host: Flags.string({
-      description: 'address to listen on (default: 127.0.0.1, or all addresses with a domain)',
-      env: 'SERVICE_HOST',
-    }),
+  static override flags = withVariables({
+    port: Flags.integer({ description: 'port to listen on; 0 picks a free one (default: 8080, or 443 with TLS)' }),
+    host: Flags.string({ description: 'address to listen on (default: 127.0.0.1, or all addresses with a domain)' }),
     domain: Flags.string({
       description: 'name of this host; the server gets a TLS certificate for it by ACME and renews it',
-      env: 'SERVICE_DOMAIN',
     }),
     'agree-to-terms': Flags.boolean({
       description: "agree to the terms of the authority that issues the certificate (default: Let's Encrypt)",
-      env: 'SERVICE_AGREE_TO_TERMS',
     }),
     'no-workers': Flags.boolean({
       description: 'run only the API, and leave jobs and housekeeping to other processes',
-      env: 'SERVICE_NO_WORKERS',
     }),
-  };
+  });
 
   async run(): Promise<void> {
     const { flags } = await this.parse(Serve);

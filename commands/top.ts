@@ -1,8 +1,8 @@
 import { Flags } from '@oclif/core';
 import { BaseCommand } from '../src/cli/base-command.ts';
+import { withVariables } from '../src/cli/flags.ts';
 
 export default class Top extends BaseCommand {
-  static override setsUp = false;
   static override description =
     'Show the load of the installation on one screen: queues, workers, throughput, requests, cache and providers.\n' +
     'Requests, cache and providers are those of the server that runs on the data directory. Without a terminal, the ' +
@@ -11,19 +11,12 @@ export default class Top extends BaseCommand {
     '<%= config.bin %> top --interval 5',
     '<%= config.bin %> top --url http://127.0.0.1:8080 --json',
   ];
-  static override flags = {
+  static override flags = withVariables({
     url: Flags.string({
       description: 'address of the server whose metrics are shown (default: the server of the data directory)',
-      env: 'SERVICE_URL',
     }),
-    interval: Flags.integer({
-      description: 'seconds between two readings',
-      default: 1,
-      min: 1,
-      max: 3600,
-      env: 'SERVICE_INTERVAL',
-    }),
-  };
+    interval: Flags.integer({ description: 'seconds between two readings', default: 1, min: 1, max: 3600 }),
+  });
 
   async run(): Promise<unknown> {
     const { flags } = await this.parse(Top);

@@ -1,9 +1,8 @@
 import { Flags } from '@oclif/core';
 import { BaseCommand, type SessionFlags } from '../src/cli/base-command.ts';
-import { orgFlag } from '../src/cli/flags.ts';
+import { orgFlag, withVariables } from '../src/cli/flags.ts';
 
 export default class Usage extends BaseCommand {
-  static override setsUp = false;
   static override description =
     'Show the usage of an organization in a period, and its remaining quotas.\nWith --json the output is the response of GET /v1/usage/summary.';
   static override examples = [
@@ -11,24 +10,19 @@ export default class Usage extends BaseCommand {
     '<%= config.bin %> usage --by key --json',
     '<%= config.bin %> usage --org acme --from 2026-10-01 --to 2026-11-01 --json',
   ];
-  static override flags = {
+  static override flags = withVariables({
     org: orgFlag,
     by: Flags.string({
       description:
         'grouping: a chart by day, model or axis, or a table by key; an axis is a kind of request that has a quota',
       options: ['day', 'model', 'axis', 'key'],
       default: 'day',
-      env: 'SERVICE_BY',
     }),
-    from: Flags.string({
-      description: 'start of the period, a day or a time (default: start of this month)',
-      env: 'SERVICE_FROM',
-    }),
+    from: Flags.string({ description: 'start of the period, a day or a time (default: start of this month)' }),
     to: Flags.string({
       description: 'end of the period: a day or a time, which is itself excluded (default: end of this month)',
-      env: 'SERVICE_TO',
     }),
-  };
+  });
 
   async run(): Promise<unknown> {
     const { flags } = await this.parse(Usage);

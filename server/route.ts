@@ -133,6 +133,13 @@ export interface RouteResponse {
   readonly headers?: readonly DescribedHeader[];
 }
 
+/**
+ * Body that a route reads. `none`: no body is read. `upload`: multipart with one `file`, or JSON. `signed`: JSON whose
+ * bytes are signed; the handler parses and validates them, and only OpenAPI uses `body`. `form`: the form of a web page
+ * (`application/x-www-form-urlencoded`).
+ */
+type BodyKind = 'none' | 'json' | 'form' | 'signed' | 'upload';
+
 /** Resource of the server that organizations share. */
 export type Capacity = 'queries' | 'search' | 'runs' | 'maps' | 'rehearsals';
 
@@ -149,8 +156,8 @@ export type DescribedHeader =
   | 'openai-poll-after-ms'
   | 'Retry-After';
 
-/** Route: data plus a thin handler, from which router, validation, OpenAPI and tests are derived. */
-export interface Route<
+/** Declaration of a route: data plus a thin handler. */
+interface RouteDeclaration<
   P extends z.ZodType = z.ZodType,
   Q extends z.ZodType = z.ZodType,
   B extends z.ZodType = z.ZodType,
@@ -162,13 +169,10 @@ export interface Route<
   readonly operationId: string;
   readonly summary: string;
   readonly access: A;
-  readonly errors: ErrorFamily;
-  /**
-   * `none`: no body is read. `upload`: multipart with one `file`, or JSON. `signed`: JSON whose bytes are signed; the
-   * handler parses and validates them, and only OpenAPI uses `body`. `form`: the form of a web page
-   * (`application/x-www-form-urlencoded`).
-   */
-  readonly reads: 'none' | 'json' | 'form' | 'signed' | 'upload';
+  /** `detail` by default. */
+  readonly errors?: ErrorFamily;
+  /** By default, `json` if the route has a `body`, otherwise `none`. */
+  readonly reads?: BodyKind;
   /** Refuse JSON on a route that reads `upload`, so that every request has a file. */
   readonly isMultipartOnly?: true;
   /** Refuse a `signed` request by its headers, before its body is checked or read. Throws AppError. */
@@ -225,14 +229,25 @@ export interface Route<
   readonly handle: (context: RouteContext<z.output<P>, z.output<Q>, z.output<B>, A>) => Promise<RouteReply>;
 }
 
+/** Declared route, from which router, validation, OpenAPI and tests are derived. */
+export interface Route<
+  P extends z.ZodType = z.ZodType,
+  Q extends z.ZodType = z.ZodType,
+  B extends z.ZodType = z.ZodType,
+  A extends AccessPolicy = AccessPolicy,
+> extends RouteDeclaration<P, Q, B, A> {
+  readonly errors: ErrorFamily;
+  readonly reads: BodyKind;
+}
+
 /** Declare a route, and pass the types of params, query, body and caller from the declaration to the handler. */
 export function defineRoute<
   P extends z.ZodType = z.ZodUndefined,
   Q extends z.ZodType = z.ZodUndefined,
   B extends z.ZodType = z.ZodUndefined,
   const A extends AccessPolicy = AccessPolicy,
->(route: Route<P, Q, B, A>): Route {
-  return route as unknown as Route;
+>(route: RouteDeclaration<P, Q, B, A>): Route {
+  return { errors: 'detail', reads: route.body === undefined ? 'none' : 'json', ...route } as unknown as Route;
 }
 
 /** Return true if requests of a route may have no body. */

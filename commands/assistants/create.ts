@@ -1,9 +1,8 @@
-import { Args, Flags } from '@oclif/core';
+import { Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
-import { jsonOf, listOf, orgFlag } from '../../src/cli/flags.ts';
+import { jsonOf, listOf, orgFlag, requiredArg, withVariables } from '../../src/cli/flags.ts';
 
 export default class AssistantsCreate extends BaseCommand {
-  static override setsUp = false;
   static override description =
     'Create an assistant: a name for a set of buckets, conditions and instructions.\n' +
     'Ask it with "ask assistant/NAME", or use the model "assistant/NAME" in a client of OpenAI\'s chat API.';
@@ -11,39 +10,24 @@ export default class AssistantsCreate extends BaseCommand {
     '<%= config.bin %> assistants create support --bucket manuals --bucket faq',
     "<%= config.bin %> assistants create hilfe --bucket manuals --language de --prompt 'Be brief and polite.'",
   ];
-  static override args = {
-    name: Args.string({
-      description: 'name: lower-case letters, digits, ".", "_" and "-"',
-      required: true,
-      ignoreStdin: true,
-    }),
-  };
-  static override flags = {
+  static override args = { name: requiredArg('name: lower-case letters, digits, ".", "_" and "-"') };
+  static override flags = withVariables({
     org: orgFlag,
     bucket: Flags.string({
       description: 'name or id of a bucket to search; may be given several times',
       multiple: true,
-      env: 'SERVICE_BUCKET',
       required: true,
     }),
-    filter: Flags.string({
-      description: 'metadata that documents must have, as JSON such as {"team":"legal"}',
-      env: 'SERVICE_FILTER',
-    }),
-    prompt: Flags.string({
-      description: 'instructions for the model, in addition to the built-in rules',
-      env: 'SERVICE_PROMPT',
-    }),
+    filter: Flags.string({ description: 'metadata that documents must have, as JSON such as {"team":"legal"}' }),
+    prompt: Flags.string({ description: 'instructions for the model, in addition to the built-in rules' }),
     language: Flags.string({
       description: 'language of its answers, such as en or ko (default: that of the question)',
-      env: 'SERVICE_LANGUAGE',
     }),
     'top-k': Flags.integer({
       description: 'maximum number of passages to answer from, up to 50; also --limit, as in other commands',
       aliases: ['limit'],
-      env: 'SERVICE_TOP_K',
     }),
-  };
+  });
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(AssistantsCreate);

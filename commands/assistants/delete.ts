@@ -1,19 +1,15 @@
-import { Args } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
 import { confirm } from '../../src/cli/confirm.ts';
-import { orgFlag, yesFlag } from '../../src/cli/flags.ts';
+import { orgFlag, requiredArg, withVariables, yesFlag } from '../../src/cli/flags.ts';
 
 export default class AssistantsDelete extends BaseCommand {
-  static override setsUp = false;
   static override description = 'Delete an assistant. Its buckets and their documents stay.';
   static override examples = [
     '<%= config.bin %> assistants delete support',
     '<%= config.bin %> assistants delete support --yes --json',
   ];
-  static override args = {
-    assistant: Args.string({ description: 'name or id of the assistant', required: true, ignoreStdin: true }),
-  };
-  static override flags = { org: orgFlag, yes: yesFlag };
+  static override args = { assistant: requiredArg('name or id of the assistant') };
+  static override flags = withVariables({ org: orgFlag, yes: yesFlag });
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(AssistantsDelete);

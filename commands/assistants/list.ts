@@ -1,11 +1,10 @@
 import { BaseCommand } from '../../src/cli/base-command.ts';
-import { orgFlag } from '../../src/cli/flags.ts';
+import { orgFlag, withVariables } from '../../src/cli/flags.ts';
 
 export default class AssistantsList extends BaseCommand {
-  static override setsUp = false;
   static override description = 'List the assistants of an organization: named ways to answer questions.';
   static override examples = ['<%= config.bin %> assistants list', '<%= config.bin %> assistants list --json'];
-  static override flags = { org: orgFlag };
+  static override flags = withVariables({ org: orgFlag });
 
   async run(): Promise<unknown> {
     const { flags } = await this.parse(AssistantsList);

@@ -1,12 +1,11 @@
-import { Args, Flags } from '@oclif/core';
+import { Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
 import { confirm } from '../../src/cli/confirm.ts';
-import { accessOf, listOf, orgFlag, yesFlag } from '../../src/cli/flags.ts';
+import { accessOf, listOf, orgFlag, requiredArg, withVariables, yesFlag } from '../../src/cli/flags.ts';
 import { invalidRequest } from '../../src/platform/errors.ts';
 import { oneLine } from '../../src/platform/printable.ts';
 
 export default class BucketsSetPolicy extends BaseCommand {
-  static override setsUp = false;
   static override description =
     'Change the policy of a bucket: the limits on who may see its documents.\n' +
     'A setting without a flag stays as it is. No change makes a document more visible.';
@@ -14,44 +13,31 @@ export default class BucketsSetPolicy extends BaseCommand {
     '<%= config.bin %> buckets set-policy manuals --max-privacy-level 5 --allow-public',
     '<%= config.bin %> buckets set-policy manuals --department sales --department legal --yes --json',
   ];
-  static override args = {
-    bucket: Args.string({ description: 'name or id of the bucket', required: true, ignoreStdin: true }),
-  };
-  static override flags = {
+  static override args = { bucket: requiredArg('name or id of the bucket') };
+  static override flags = withVariables({
     org: orgFlag,
     'max-privacy-level': Flags.integer({
       description: 'highest privacy level that a document may have',
       min: 1,
       max: 10,
-      env: 'SERVICE_MAX_PRIVACY_LEVEL',
     }),
     'public-max-privacy-level': Flags.integer({
       description: 'highest privacy level that a public document may have',
       min: 1,
       max: 10,
-      env: 'SERVICE_PUBLIC_MAX_PRIVACY_LEVEL',
     }),
-    'allow-public': Flags.boolean({
-      description: 'allow public documents, or forbid them',
-      allowNo: true,
-      env: 'SERVICE_ALLOW_PUBLIC',
-    }),
+    'allow-public': Flags.boolean({ description: 'allow public documents, or forbid them', allowNo: true }),
     department: Flags.string({
       description: 'department that documents may belong to; may be given several times',
       multiple: true,
       exclusive: ['any-department'],
-      env: 'SERVICE_DEPARTMENT',
     }),
-    'any-department': Flags.boolean({
-      description: 'let documents belong to any department',
-      env: 'SERVICE_ANY_DEPARTMENT',
-    }),
+    'any-department': Flags.boolean({ description: 'let documents belong to any department' }),
     'default-reader': Flags.string({
       description: 'user who may read documents without an access policy of their own; may be given several times',
       multiple: true,
       multipleNonGreedy: true,
       exclusive: ['any-reader'],
-      env: 'SERVICE_DEFAULT_READER',
     }),
     'default-group': Flags.string({
       description:
@@ -59,14 +45,12 @@ export default class BucketsSetPolicy extends BaseCommand {
       multiple: true,
       multipleNonGreedy: true,
       exclusive: ['any-reader'],
-      env: 'SERVICE_DEFAULT_GROUP',
     }),
     'any-reader': Flags.boolean({
       description: 'do not limit documents without an access policy of their own to certain readers',
-      env: 'SERVICE_ANY_READER',
     }),
     yes: yesFlag,
-  };
+  });
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(BucketsSetPolicy);

@@ -1,30 +1,24 @@
-import { Args, Flags } from '@oclif/core';
+import { Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
-import { forceFlag, orgFlag } from '../../src/cli/flags.ts';
+import { forceFlag, orgFlag, requiredArg, withVariables } from '../../src/cli/flags.ts';
 import { note, printLine } from '../../src/cli/output.ts';
 import { refuseExisting } from '../../src/cli/save-file.ts';
 
 export default class BulkResult extends BaseCommand {
-  static override setsUp = false;
   static override description =
     'Print the vectors of a finished bulk embedding job as JSON, page by page, or write all of them to a file with --out.';
   static override examples = [
     '<%= config.bin %> bulk result job_01h8 --out vectors.npy',
     '<%= config.bin %> bulk result job_01h8 --offset 1000 --limit 1000 --json',
   ];
-  static override args = { id: Args.string({ description: 'id of the job', required: true, ignoreStdin: true }) };
-  static override flags = {
+  static override args = { id: requiredArg('id of the job') };
+  static override flags = withVariables({
     org: orgFlag,
-    offset: Flags.integer({ description: 'number of vectors to skip', default: 0, env: 'SERVICE_OFFSET' }),
-    limit: Flags.integer({
-      description: 'maximum number of vectors, up to 1,000',
-      aliases: ['top-k'],
-      default: 100,
-      env: 'SERVICE_LIMIT',
-    }),
-    out: Flags.string({ description: 'file for all vectors; its name ends in .npy or .jsonl', env: 'SERVICE_OUT' }),
+    offset: Flags.integer({ description: 'number of vectors to skip', default: 0 }),
+    limit: Flags.integer({ description: 'maximum number of vectors, up to 1,000', aliases: ['top-k'], default: 100 }),
+    out: Flags.string({ description: 'file for all vectors; its name ends in .npy or .jsonl' }),
     force: forceFlag,
-  };
+  });
 
   async run(): Promise<void> {
     const { args, flags } = await this.parse(BulkResult);

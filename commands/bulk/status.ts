@@ -1,16 +1,14 @@
-import { Args } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
-import { orgFlag } from '../../src/cli/flags.ts';
+import { orgFlag, requiredArg, withVariables } from '../../src/cli/flags.ts';
 
 export default class BulkStatus extends BaseCommand {
-  static override setsUp = false;
   static override description = 'Show the state and the progress of a bulk embedding job.';
   static override examples = [
     '<%= config.bin %> bulk status job_01h8',
     '<%= config.bin %> bulk status job_01h8 --org acme --json',
   ];
-  static override args = { id: Args.string({ description: 'id of the job', required: true, ignoreStdin: true }) };
-  static override flags = { org: orgFlag };
+  static override args = { id: requiredArg('id of the job') };
+  static override flags = withVariables({ org: orgFlag });
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(BulkStatus);

@@ -1,11 +1,12 @@
-import { Args, Flags } from '@oclif/core';
+import { Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
-import { forceFlag, orgFlag } from '../../src/cli/flags.ts';
+import { forceFlag, orgFlag, requiredArg, withVariables } from '../../src/cli/flags.ts';
 import { note } from '../../src/cli/output.ts';
 import { refuseExisting } from '../../src/cli/save-file.ts';
 import { invalidRequest } from '../../src/platform/errors.ts';
 
 export default class BulkSubmit extends BaseCommand {
+  static override setsUp = true;
   static override description =
     'Embed up to 10,000 texts of a file as a background job.\n' +
     'A .txt file has one text on each line; a .jsonl file has one JSON string or one {"text": …} on each line. ' +
@@ -15,33 +16,17 @@ export default class BulkSubmit extends BaseCommand {
     '<%= config.bin %> bulk submit texts.txt --model vendor-a/text-embedding-3-small --dimensions 256 --json',
   ];
   static override args = {
-    file: Args.string({
-      description: 'file whose name ends in .txt or .jsonl; - reads lines of text from stdin',
-      required: true,
-      ignoreStdin: true,
-    }),
+    file: requiredArg('file whose name ends in .txt or .jsonl; - reads lines of text from stdin'),
   };
-  static override flags = {
+  static override flags = withVariables({
     org: orgFlag,
-    model: Flags.string({
-      description: 'id of the model (default: the one that "routing get" shows)',
-      env: 'SERVICE_MODEL',
-    }),
-    dimensions: Flags.integer({
-      description: 'number of dimensions of a vector (default: that of the model)',
-      env: 'SERVICE_DIMENSIONS',
-    }),
-    'task-type': Flags.string({
-      description: 'purpose of the vectors, such as retrieval_document or clustering',
-      env: 'SERVICE_TASK_TYPE',
-    }),
-    wait: Flags.boolean({ description: 'wait until the job is ready', env: 'SERVICE_WAIT' }),
-    out: Flags.string({
-      description: 'with --wait: file for the vectors; its name ends in .npy or .jsonl',
-      env: 'SERVICE_OUT',
-    }),
+    model: Flags.string({ description: 'id of the model (default: the one that "routing get" shows)' }),
+    dimensions: Flags.integer({ description: 'number of dimensions of a vector (default: that of the model)' }),
+    'task-type': Flags.string({ description: 'purpose of the vectors, such as retrieval_document or clustering' }),
+    wait: Flags.boolean({ description: 'wait until the job is ready' }),
+    out: Flags.string({ description: 'with --wait: file for the vectors; its name ends in .npy or .jsonl' }),
     force: forceFlag,
-  };
+  });
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(BulkSubmit);

@@ -1,10 +1,9 @@
-import { Args, Flags } from '@oclif/core';
+import { Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
-import { orgFlag } from '../../src/cli/flags.ts';
+import { listFlag, orgFlag, requiredArg, withVariables } from '../../src/cli/flags.ts';
 import { asTyped, note } from '../../src/cli/output.ts';
 
 export default class ChannelsCreate extends BaseCommand {
-  static override setsUp = false;
   static override description =
     'Store the configuration of a messaging channel; its credentials are encrypted.\n' +
     'A messenger channel needs rest_api_key, channel_id, collection (the bucket that is searched), bot_id and ' +
@@ -22,28 +21,17 @@ export default class ChannelsCreate extends BaseCommand {
     '<%= config.bin %> channels create chat --provider kakao --set collection=manuals',
     '<%= config.bin %> channels create team --provider slack --config-file slack.json',
   ];
-  static override args = {
-    name: Args.string({ description: 'display name of the channel', required: true, ignoreStdin: true }),
-  };
-  static override flags = {
+  static override args = { name: requiredArg('display name of the channel') };
+  static override flags = withVariables({
     org: orgFlag,
     provider: Flags.string({
       description:
         'messenger, kakao, telegram, teams, slack, line, sens, solapi or nhn; channels of other providers are just stored',
       default: 'messenger',
-      env: 'SERVICE_PROVIDER',
     }),
-    'config-file': Flags.string({
-      description: 'JSON file with the configuration; - reads stdin',
-      env: 'SERVICE_CONFIG_FILE',
-    }),
-    set: Flags.string({
-      description: 'field of the configuration as key=value; may be given several times',
-      multiple: true,
-      multipleNonGreedy: true,
-      env: 'SERVICE_SET',
-    }),
-  };
+    'config-file': Flags.string({ description: 'JSON file with the configuration; - reads stdin' }),
+    set: listFlag('field of the configuration as key=value; may be given several times'),
+  });
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(ChannelsCreate);

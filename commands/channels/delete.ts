@@ -1,24 +1,16 @@
-import { Args } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
 import { confirm } from '../../src/cli/confirm.ts';
-import { orgFlag, yesFlag } from '../../src/cli/flags.ts';
+import { orgFlag, requiredArg, withVariables, yesFlag } from '../../src/cli/flags.ts';
 
 export default class ChannelsDelete extends BaseCommand {
-  static override setsUp = false;
   static override description =
     'Delete the configuration of a messaging channel with its credentials. This cannot be undone.';
   static override examples = [
     '<%= config.bin %> channels delete support',
     '<%= config.bin %> channels delete chn_01h8 --yes --json',
   ];
-  static override args = {
-    channel: Args.string({
-      description: 'id of the configuration, its bot_id, or its name',
-      required: true,
-      ignoreStdin: true,
-    }),
-  };
-  static override flags = { org: orgFlag, yes: yesFlag };
+  static override args = { channel: requiredArg('id of the configuration, its bot_id, or its name') };
+  static override flags = withVariables({ org: orgFlag, yes: yesFlag });
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(ChannelsDelete);

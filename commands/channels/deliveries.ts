@@ -1,11 +1,10 @@
 import { Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
-import { limitFlag, orgFlag } from '../../src/cli/flags.ts';
+import { limitFlag, orgFlag, withVariables } from '../../src/cli/flags.ts';
 
 const RECORDS_MAX = 1000;
 
 export default class ChannelsDeliveries extends BaseCommand {
-  static override setsUp = false;
   static override description =
     'List the messages that channels received, newest first, with the outcome of each and the reason for a failure.\n' +
     'The column "sent later" shows the status of replies that the service sends to the platform afterwards; ' +
@@ -15,11 +14,11 @@ export default class ChannelsDeliveries extends BaseCommand {
     '<%= config.bin %> channels deliveries',
     '<%= config.bin %> channels deliveries --channel chn_01h8 --limit 200 --json',
   ];
-  static override flags = {
+  static override flags = withVariables({
     org: orgFlag,
-    channel: Flags.string({ description: 'list only deliveries to this configuration', env: 'SERVICE_CHANNEL' }),
+    channel: Flags.string({ description: 'list only deliveries to this configuration' }),
     limit: limitFlag('deliveries', { max: RECORDS_MAX }),
-  };
+  });
 
   async run(): Promise<unknown> {
     const { flags } = await this.parse(ChannelsDeliveries);

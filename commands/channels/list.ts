@@ -1,11 +1,10 @@
 import { BaseCommand } from '../../src/cli/base-command.ts';
-import { orgFlag } from '../../src/cli/flags.ts';
+import { orgFlag, withVariables } from '../../src/cli/flags.ts';
 
 export default class ChannelsList extends BaseCommand {
-  static override setsUp = false;
   static override description = 'List the messaging channels of an organization. Credentials are masked.';
   static override examples = ['<%= config.bin %> channels list', '<%= config.bin %> channels list --org acme --json'];
-  static override flags = { org: orgFlag };
+  static override flags = withVariables({ org: orgFlag });
 
   async run(): Promise<unknown> {
     const { flags } = await this.parse(ChannelsList);

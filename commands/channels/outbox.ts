@@ -1,11 +1,10 @@
 import { Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
-import { limitFlag, orgFlag } from '../../src/cli/flags.ts';
+import { limitFlag, orgFlag, withVariables } from '../../src/cli/flags.ts';
 
 const RECORDS_MAX = 1000;
 
 export default class ChannelsOutbox extends BaseCommand {
-  static override setsUp = false;
   static override description =
     'List the notifications of an organization, newest first, with their status and the reason for a failure.\n' +
     'Without channels.messenger.base_url in service.yaml, notifications are recorded here but not sent. ' +
@@ -15,11 +14,11 @@ export default class ChannelsOutbox extends BaseCommand {
     '<%= config.bin %> channels outbox',
     '<%= config.bin %> channels outbox --channel chn_01h8 --limit 200 --json',
   ];
-  static override flags = {
+  static override flags = withVariables({
     org: orgFlag,
-    channel: Flags.string({ description: 'list only notifications of this configuration', env: 'SERVICE_CHANNEL' }),
+    channel: Flags.string({ description: 'list only notifications of this configuration' }),
     limit: limitFlag('notifications', { max: RECORDS_MAX }),
-  };
+  });
 
   async run(): Promise<unknown> {
     const { flags } = await this.parse(ChannelsOutbox);

@@ -1,9 +1,8 @@
-import { Args, Flags } from '@oclif/core';
+import { Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
-import { orgFlag, pairsOf } from '../../src/cli/flags.ts';
+import { listFlag, orgFlag, pairsOf, requiredArg, withVariables } from '../../src/cli/flags.ts';
 
 export default class ChannelsSend extends BaseCommand {
-  static override setsUp = false;
   static override description =
     'Send a notification from an approved template, or check it with --dry-run.\n' +
     'With a channel of sens, solapi or nhn, --dry-run asks the vendor for the template, replaces its variables and ' +
@@ -12,35 +11,20 @@ export default class ChannelsSend extends BaseCommand {
     '<%= config.bin %> channels send shop --template ORDER --phone 01012345678 --arg name=민수 --arg number=7 --dry-run',
     '<%= config.bin %> channels send shop --template ORDER --phone +821012345678 --arg name=민수 --arg number=7 --resend',
   ];
-  static override args = {
-    channel: Args.string({
-      description: 'id of the configuration, its bot_id, or its name',
-      required: true,
-      ignoreStdin: true,
-    }),
-  };
-  static override flags = {
+  static override args = { channel: requiredArg('id of the configuration, its bot_id, or its name') };
+  static override flags = withVariables({
     org: orgFlag,
-    template: Flags.string({ description: 'code of the template', required: true, env: 'SERVICE_TEMPLATE' }),
-    phone: Flags.string({ description: 'telephone number', required: true, env: 'SERVICE_PHONE' }),
-    arg: Flags.string({
-      description: 'variable of the template as name=value; may be given several times',
-      multiple: true,
-      multipleNonGreedy: true,
-      env: 'SERVICE_ARG',
-    }),
+    template: Flags.string({ description: 'code of the template', required: true }),
+    phone: Flags.string({ description: 'telephone number', required: true }),
+    arg: listFlag('variable of the template as name=value; may be given several times'),
     resend: Flags.boolean({
       description: 'send a text message if KakaoTalk does not deliver (default: as the configuration says)',
       allowNo: true,
-      env: 'SERVICE_RESEND',
     }),
-    'resend-text': Flags.string({ description: 'content of the text message', env: 'SERVICE_RESEND_TEXT' }),
-    'resend-title': Flags.string({ description: 'title of the text message', env: 'SERVICE_RESEND_TITLE' }),
-    'dry-run': Flags.boolean({
-      description: 'check and render the notification, and send nothing',
-      env: 'SERVICE_DRY_RUN',
-    }),
-  };
+    'resend-text': Flags.string({ description: 'content of the text message' }),
+    'resend-title': Flags.string({ description: 'title of the text message' }),
+    'dry-run': Flags.boolean({ description: 'check and render the notification, and send nothing' }),
+  });
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(ChannelsSend);

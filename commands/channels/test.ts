@@ -1,10 +1,9 @@
-import { Args, Flags } from '@oclif/core';
+import { Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
-import { orgFlag } from '../../src/cli/flags.ts';
+import { orgFlag, requiredArg, withVariables } from '../../src/cli/flags.ts';
 import { parseRequest } from '../../src/cli/parse-request.ts';
 
 export default class ChannelsTest extends BaseCommand {
-  static override setsUp = false;
   static override description =
     'Send a test message to the running server in the format of the messenger, and print the reply.\n' +
     'The message counts towards the rate limit and the usage of the channel. With --json the output is the response ' +
@@ -14,20 +13,13 @@ export default class ChannelsTest extends BaseCommand {
     "<%= config.bin %> channels test chn_01h8 '영업시간이 어떻게 되나요?' --url https://bots.example.com --json",
   ];
   static override args = {
-    channel: Args.string({
-      description: 'id of the configuration, its bot_id, or its name',
-      required: true,
-      ignoreStdin: true,
-    }),
-    utterance: Args.string({ description: 'text that a person would write', required: true, ignoreStdin: true }),
+    channel: requiredArg('id of the configuration, its bot_id, or its name'),
+    utterance: requiredArg('text that a person would write'),
   };
-  static override flags = {
+  static override flags = withVariables({
     org: orgFlag,
-    url: Flags.string({
-      description: 'address of the server (default: the server of the data directory)',
-      env: 'SERVICE_URL',
-    }),
-  };
+    url: Flags.string({ description: 'address of the server (default: the server of the data directory)' }),
+  });
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(ChannelsTest);

@@ -1,11 +1,10 @@
 import { Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
-import { limitFlag, orgFlag } from '../../src/cli/flags.ts';
+import { limitFlag, orgFlag, withVariables } from '../../src/cli/flags.ts';
 
 const QUESTIONS_MAX = 1000;
 
 export default class ChannelsUnanswered extends BaseCommand {
-  static override setsUp = false;
   static override description =
     'Count the questions to channels that the bucket did not answer. With --texts, list them, newest first.\n' +
     'If channels.keep_questions is true in service.yaml, the texts are kept for 30 days, without the names of the ' +
@@ -14,16 +13,12 @@ export default class ChannelsUnanswered extends BaseCommand {
     '<%= config.bin %> channels unanswered',
     '<%= config.bin %> channels unanswered --texts --channel chn_01h8 --limit 200 --json',
   ];
-  static override flags = {
+  static override flags = withVariables({
     org: orgFlag,
-    texts: Flags.boolean({ description: 'list the questions', env: 'SERVICE_TEXTS' }),
-    channel: Flags.string({
-      description: 'list only questions to this configuration',
-      dependsOn: ['texts'],
-      env: 'SERVICE_CHANNEL',
-    }),
+    texts: Flags.boolean({ description: 'list the questions' }),
+    channel: Flags.string({ description: 'list only questions to this configuration', dependsOn: ['texts'] }),
     limit: limitFlag('questions', { max: QUESTIONS_MAX }),
-  };
+  });
 
   async run(): Promise<unknown> {
     const { flags } = await this.parse(ChannelsUnanswered);

@@ -1,18 +1,17 @@
 import { BaseCommand } from '../../src/cli/base-command.ts';
-import { orgFlag, serverUrlFlag } from '../../src/cli/flags.ts';
+import { orgFlag, serverUrlFlag, withVariables } from '../../src/cli/flags.ts';
 
 export default class ConsoleLink extends BaseCommand {
-  static override setsUp = false;
   static override description =
     'Print a link that signs one browser in to the web console as the operator. It works once and expires after 15 minutes.';
   static override examples = [
     '<%= config.bin %> console link',
     '<%= config.bin %> console link --org acme --url https://service.example.com --json',
   ];
-  static override flags = {
+  static override flags = withVariables({
     org: orgFlag,
     url: serverUrlFlag,
-  };
+  });
 
   async run(): Promise<unknown> {
     const { flags } = await this.parse(ConsoleLink);

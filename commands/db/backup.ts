@@ -1,9 +1,9 @@
 import { Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
+import { withVariables } from '../../src/cli/flags.ts';
 import { formatBytes } from '../../src/cli/table.ts';
 
 export default class DbBackup extends BaseCommand {
-  static override setsUp = false;
   static override description =
     'Back up all rows and files to a folder or a bucket, while the service keeps running.\n' +
     'Files that an earlier backup stored in the same place are not stored again. The backup does not contain the ' +
@@ -13,13 +13,10 @@ export default class DbBackup extends BaseCommand {
     '<%= config.bin %> db backup --to /srv/backups/service --dry-run',
     '<%= config.bin %> db backup --to s3://backups/service/ --json',
   ];
-  static override flags = {
-    to: Flags.string({
-      description: 'folder, or s3://bucket/prefix/ (default: backup.to of service.yaml)',
-      env: 'SERVICE_TO',
-    }),
-    'dry-run': Flags.boolean({ description: 'show the size of the backup, and write nothing', env: 'SERVICE_DRY_RUN' }),
-  };
+  static override flags = withVariables({
+    to: Flags.string({ description: 'folder, or s3://bucket/prefix/ (default: backup.to of service.yaml)' }),
+    'dry-run': Flags.boolean({ description: 'show the size of the backup, and write nothing' }),
+  });
 
   async run(): Promise<unknown> {
     const { flags } = await this.parse(DbBackup);

@@ -1,6 +1,6 @@
 import { Args, Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
-import { yesFlag } from '../../src/cli/flags.ts';
+import { withVariables, yesFlag } from '../../src/cli/flags.ts';
 import { formatBytes } from '../../src/cli/table.ts';
 
 export default class DbRestore extends BaseCommand {
@@ -16,14 +16,14 @@ export default class DbRestore extends BaseCommand {
   static override args = {
     from: Args.string({ description: 'folder of the backups, or s3://bucket/prefix/', required: true }),
   };
-  static override flags = {
-    backup: Flags.string({ description: 'id of the backup (default: the newest)', env: 'SERVICE_BACKUP' }),
+  static override flags = withVariables({
+    backup: Flags.string({ description: 'id of the backup (default: the newest)' }),
     force: Flags.boolean({ description: 'replace everything that the installation holds' }),
     'accept-unsigned': Flags.boolean({
       description: 'restore a backup without a signature, from an earlier release',
     }),
     yes: yesFlag,
-  };
+  });
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(DbRestore);

@@ -1,5 +1,6 @@
 import { Args, Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
+import { withVariables } from '../../src/cli/flags.ts';
 import { formatBytes } from '../../src/cli/table.ts';
 
 export default class DbVerify extends BaseCommand {
@@ -13,9 +14,9 @@ export default class DbVerify extends BaseCommand {
   static override args = {
     from: Args.string({ description: 'folder of the backups, or s3://bucket/prefix/', required: true }),
   };
-  static override flags = {
-    backup: Flags.string({ description: 'id of the backup (default: the newest)', env: 'SERVICE_BACKUP' }),
-  };
+  static override flags = withVariables({
+    backup: Flags.string({ description: 'id of the backup (default: the newest)' }),
+  });
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(DbVerify);

@@ -1,14 +1,15 @@
 import { BaseCommand } from '../../src/cli/base-command.ts';
 import { EXIT } from '../../src/cli/exit-codes.ts';
-import { orgFlag } from '../../src/cli/flags.ts';
+import { orgFlag, withVariables } from '../../src/cli/flags.ts';
 import { note } from '../../src/cli/output.ts';
 
 export default class Demo extends BaseCommand {
+  static override setsUp = true;
   static override description =
     'Load a small handbook in English and Korean into the bucket "demo", and ask it some questions.\n' +
     'To remove it, run "demo remove".';
   static override examples = ['<%= config.bin %> demo', '<%= config.bin %> demo --org acme --json'];
-  static override flags = { org: orgFlag };
+  static override flags = withVariables({ org: orgFlag });
 
   async run(): Promise<unknown> {
     const { flags } = await this.parse(Demo);

@@ -1,31 +1,29 @@
 import { Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
-import { bucketFlag, orgFlag } from '../../src/cli/flags.ts';
+import { bucketFlag, orgFlag, withVariables } from '../../src/cli/flags.ts';
 import type { ShownChunk } from '../../src/cli/read-documents.ts';
 import { documentArg, SELECTION_NAMES, selectionOf, whereFlag } from '../../src/cli/select-documents.ts';
 
 export default class DocumentsChunks extends BaseCommand {
-  static override setsUp = false;
   static override description = 'List the searchable chunks of documents, each with its place in the document.';
   static override examples = [
     '<%= config.bin %> documents chunks pump.md --bucket manuals',
     '<%= config.bin %> documents chunks doc_01h8 --from 100 --limit 50 --json',
   ];
   static override args = { document: documentArg };
-  static override flags = {
+  static override flags = withVariables({
     org: orgFlag,
     bucket: bucketFlag,
     where: whereFlag,
-    from: Flags.integer({ description: 'number of the first chunk', default: 0, min: 0, env: 'SERVICE_FROM' }),
+    from: Flags.integer({ description: 'number of the first chunk', default: 0, min: 0 }),
     limit: Flags.integer({
       description: 'maximum number of chunks for each document, up to 1000',
       aliases: ['top-k'],
       default: 100,
       min: 1,
       max: 1000,
-      env: 'SERVICE_LIMIT',
     }),
-  };
+  });
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(DocumentsChunks);

@@ -1,7 +1,7 @@
 import { Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
 import { confirm } from '../../src/cli/confirm.ts';
-import { bucketFlag, orgFlag, yesFlag } from '../../src/cli/flags.ts';
+import { bucketFlag, orgFlag, withVariables, yesFlag } from '../../src/cli/flags.ts';
 import { note } from '../../src/cli/output.ts';
 import {
   describeDocuments,
@@ -14,7 +14,6 @@ import type { DocumentView } from '../../src/documents/schema.ts';
 import { oneLine } from '../../src/platform/printable.ts';
 
 export default class DocumentsDelete extends BaseCommand {
-  static override setsUp = false;
   static override description = 'Delete documents with their files and vectors. This cannot be undone.';
   static override examples = [
     '<%= config.bin %> documents delete pump.md --bucket manuals',
@@ -22,13 +21,13 @@ export default class DocumentsDelete extends BaseCommand {
     `<%= config.bin %> documents delete --where "team = 'old'" --yes --json`,
   ];
   static override args = { document: documentArg };
-  static override flags = {
+  static override flags = withVariables({
     org: orgFlag,
     bucket: bucketFlag,
     where: whereFlag,
-    'dry-run': Flags.boolean({ description: 'list the documents, and delete nothing', env: 'SERVICE_DRY_RUN' }),
+    'dry-run': Flags.boolean({ description: 'list the documents, and delete nothing' }),
     yes: yesFlag,
-  };
+  });
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(DocumentsDelete);

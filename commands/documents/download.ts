@@ -1,10 +1,9 @@
 import { Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
-import { bucketFlag, forceFlag, orgFlag } from '../../src/cli/flags.ts';
+import { bucketFlag, forceFlag, orgFlag, withVariables } from '../../src/cli/flags.ts';
 import { documentArg, SELECTION_NAMES, selectionOf, whereFlag } from '../../src/cli/select-documents.ts';
 
 export default class DocumentsDownload extends BaseCommand {
-  static override setsUp = false;
   static override description =
     'Save the original files of documents.\nSeveral documents are saved under their own names in the folder --out.';
   static override examples = [
@@ -12,16 +11,15 @@ export default class DocumentsDownload extends BaseCommand {
     `<%= config.bin %> documents download --where "file_type = 'pdf'" --out originals/ --json`,
   ];
   static override args = { document: documentArg };
-  static override flags = {
+  static override flags = withVariables({
     org: orgFlag,
     bucket: bucketFlag,
     where: whereFlag,
     out: Flags.string({
       description: 'file or folder to write to; - writes one file to stdout (default: the current folder)',
-      env: 'SERVICE_OUT',
     }),
     force: forceFlag,
-  };
+  });
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(DocumentsDownload);

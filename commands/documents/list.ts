@@ -1,31 +1,26 @@
 import { Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
-import { bucketFlag, limitFlag, orgFlag } from '../../src/cli/flags.ts';
+import { bucketFlag, limitFlag, orgFlag, withVariables } from '../../src/cli/flags.ts';
 import type { Column } from '../../src/cli/table.ts';
 
 const DOCUMENTS_MAX = 200;
 
 export default class DocumentsList extends BaseCommand {
-  static override setsUp = false;
   static override description =
     'List the documents of a bucket, newest first, with the newest job of each and the reason for a failure.';
   static override examples = [
     '<%= config.bin %> documents list --bucket manuals',
     '<%= config.bin %> documents list --status failed --limit 200 --json',
   ];
-  static override flags = {
+  static override flags = withVariables({
     org: orgFlag,
     bucket: bucketFlag,
     status: Flags.string({
       description: 'only documents in this state: queued, processing, ready, failed or deleting',
-      env: 'SERVICE_STATUS',
     }),
     limit: limitFlag('documents', { max: DOCUMENTS_MAX }),
-    cursor: Flags.string({
-      description: 'continue after this cursor: the next_cursor of the previous page',
-      env: 'SERVICE_CURSOR',
-    }),
-  };
+    cursor: Flags.string({ description: 'continue after this cursor: the next_cursor of the previous page' }),
+  });
 
   async run(): Promise<unknown> {
     const { flags } = await this.parse(DocumentsList);

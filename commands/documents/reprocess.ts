@@ -1,11 +1,10 @@
 import { BaseCommand } from '../../src/cli/base-command.ts';
 import { EXIT } from '../../src/cli/exit-codes.ts';
-import { bucketFlag, orgFlag } from '../../src/cli/flags.ts';
+import { bucketFlag, orgFlag, withVariables } from '../../src/cli/flags.ts';
 import { note } from '../../src/cli/output.ts';
 import { documentArg, SELECTION_NAMES, selectionOf, whereFlag } from '../../src/cli/select-documents.ts';
 
 export default class DocumentsReprocess extends BaseCommand {
-  static override setsUp = false;
   static override description =
     'Read documents again, each in a new job.\nUntil the job is done, searches find the old text of the document.';
   static override examples = [
@@ -13,7 +12,7 @@ export default class DocumentsReprocess extends BaseCommand {
     `<%= config.bin %> documents reprocess --where "status = 'failed'" --json`,
   ];
   static override args = { document: documentArg };
-  static override flags = { org: orgFlag, bucket: bucketFlag, where: whereFlag };
+  static override flags = withVariables({ org: orgFlag, bucket: bucketFlag, where: whereFlag });
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(DocumentsReprocess);

@@ -1,16 +1,15 @@
 import { BaseCommand } from '../../src/cli/base-command.ts';
-import { bucketFlag, orgFlag } from '../../src/cli/flags.ts';
+import { bucketFlag, orgFlag, withVariables } from '../../src/cli/flags.ts';
 import { documentArg, SELECTION_NAMES, selectionOf, whereFlag } from '../../src/cli/select-documents.ts';
 
 export default class DocumentsShow extends BaseCommand {
-  static override setsUp = false;
   static override description = 'Show documents: their state, size, newest job, access policy and metadata.';
   static override examples = [
     '<%= config.bin %> documents show pump.md --bucket manuals',
     `<%= config.bin %> documents show --where "status = 'failed'" --json`,
   ];
   static override args = { document: documentArg };
-  static override flags = { org: orgFlag, bucket: bucketFlag, where: whereFlag };
+  static override flags = withVariables({ org: orgFlag, bucket: bucketFlag, where: whereFlag });
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(DocumentsShow);

@@ -1,9 +1,9 @@
-import { Args, Flags } from '@oclif/core';
+import { Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
 import type { FolderDifference } from '../../src/cli/compare-folder.ts';
 import { confirm } from '../../src/cli/confirm.ts';
 import { EXIT } from '../../src/cli/exit-codes.ts';
-import { bucketFlag, listOf, orgFlag, yesFlag } from '../../src/cli/flags.ts';
+import { bucketFlag, listFlag, listOf, orgFlag, requiredArg, withVariables, yesFlag } from '../../src/cli/flags.ts';
 import { note } from '../../src/cli/output.ts';
 import type { SyncReport } from '../../src/cli/sync-folder.ts';
 import { invalidRequest } from '../../src/platform/errors.ts';
@@ -11,6 +11,7 @@ import { invalidRequest } from '../../src/platform/errors.ts';
 const SHOWN_MAX = 3;
 
 export default class DocumentsSync extends BaseCommand {
+  static override setsUp = true;
   static override description =
     'Bring the documents of a bucket up to date with a folder.\n' +
     'The command compares files with documents by path and content, uploads new files, and updates documents whose ' +
@@ -20,42 +21,23 @@ export default class DocumentsSync extends BaseCommand {
     '<%= config.bin %> documents sync manuals/ --bucket manuals --dry-run',
     '<%= config.bin %> documents sync manuals/ --bucket manuals --delete --watch',
   ];
-  static override args = {
-    folder: Args.string({ description: 'folder on this host', required: true, ignoreStdin: true }),
-  };
-  static override flags = {
+  static override args = { folder: requiredArg('folder on this host') };
+  static override flags = withVariables({
     org: orgFlag,
     bucket: bucketFlag,
-    delete: Flags.boolean({
-      description: 'delete uploaded documents of the bucket whose file is not in the folder',
-      env: 'SERVICE_DELETE',
-    }),
+    delete: Flags.boolean({ description: 'delete uploaded documents of the bucket whose file is not in the folder' }),
     'allow-empty': Flags.boolean({ description: 'with --delete: delete all documents if the folder has no files' }),
-    watch: Flags.boolean({ description: 'keep running, and synchronise after each change', env: 'SERVICE_WATCH' }),
-    'dry-run': Flags.boolean({ description: 'show what would be done, and change nothing', env: 'SERVICE_DRY_RUN' }),
+    watch: Flags.boolean({ description: 'keep running, and synchronise after each change' }),
+    'dry-run': Flags.boolean({ description: 'show what would be done, and change nothing' }),
     prefix: Flags.string({
       description:
         'folder to put in front of the paths of the documents, so that several folders can share a bucket; other documents stay as they are',
-      env: 'SERVICE_PREFIX',
     }),
-    include: Flags.string({
-      description: 'pattern of files to include, such as **/*.md; may be given several times',
-      multiple: true,
-      multipleNonGreedy: true,
-      env: 'SERVICE_INCLUDE',
-    }),
-    exclude: Flags.string({
-      description: 'pattern of files to exclude, such as drafts/**; may be given several times',
-      multiple: true,
-      multipleNonGreedy: true,
-      env: 'SERVICE_EXCLUDE',
-    }),
-    'no-wait': Flags.boolean({
-      description: 'do not wait; "service serve" or a worker does the work',
-      env: 'SERVICE_NO_WAIT',
-    }),
+    include: listFlag('pattern of files to include, such as **/*.md; may be given several times'),
+    exclude: listFlag('pattern of files to exclude, such as drafts/**; may be given several times'),
+    'no-wait': Flags.boolean({ description: 'do not wait; "service serve" or a worker does the work' }),
     yes: yesFlag,
-  };
+  });
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(DocumentsSync);

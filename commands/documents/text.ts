@@ -1,9 +1,8 @@
 import { BaseCommand } from '../../src/cli/base-command.ts';
-import { bucketFlag, orgFlag } from '../../src/cli/flags.ts';
+import { bucketFlag, orgFlag, withVariables } from '../../src/cli/flags.ts';
 import { documentArg, SELECTION_NAMES, selectionOf, whereFlag } from '../../src/cli/select-documents.ts';
 
 export default class DocumentsText extends BaseCommand {
-  static override setsUp = false;
   static override description =
     'Print the text extracted from documents.\nLines with their names separate several documents.';
   static override examples = [
@@ -11,7 +10,7 @@ export default class DocumentsText extends BaseCommand {
     '<%= config.bin %> documents text doc_01h8 doc_01h9 --json',
   ];
   static override args = { document: documentArg };
-  static override flags = { org: orgFlag, bucket: bucketFlag, where: whereFlag };
+  static override flags = withVariables({ org: orgFlag, bucket: bucketFlag, where: whereFlag });
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(DocumentsText);

@@ -1,11 +1,12 @@
 import { Args, Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
 import { EXIT } from '../../src/cli/exit-codes.ts';
-import { accessFlags, accessOf, bucketFlag, orgFlag, pairsOf } from '../../src/cli/flags.ts';
+import { accessFlags, accessOf, bucketFlag, listFlag, orgFlag, pairsOf, withVariables } from '../../src/cli/flags.ts';
 import { note } from '../../src/cli/output.ts';
 import { parseRequest } from '../../src/cli/parse-request.ts';
 
 export default class DocumentsUpload extends BaseCommand {
+  static override setsUp = true;
   static override description =
     'Upload files to a bucket, and wait until they can be searched.\n' +
     'Give a folder to upload its files; with --recursive, also those in its subfolders. Hidden files ' +
@@ -23,54 +24,33 @@ export default class DocumentsUpload extends BaseCommand {
       ignoreStdin: true,
     }),
   };
-  static override flags = {
+  static override flags = withVariables({
     org: orgFlag,
     bucket: bucketFlag,
-    recursive: Flags.boolean({ description: 'also take the files in subfolders', env: 'SERVICE_RECURSIVE' }),
-    name: Flags.string({
-      description: 'file name and path of the document from stdin (default: stdin)',
-      env: 'SERVICE_NAME',
-    }),
-    collection: Flags.string({
-      description: 'name or id of the collection for the documents',
-      env: 'SERVICE_COLLECTION',
-    }),
-    metadata: Flags.string({
-      description: 'key=value that searches can filter by; may be given several times',
-      multiple: true,
-      multipleNonGreedy: true,
-      env: 'SERVICE_METADATA',
-    }),
+    recursive: Flags.boolean({ description: 'also take the files in subfolders' }),
+    name: Flags.string({ description: 'file name and path of the document from stdin (default: stdin)' }),
+    collection: Flags.string({ description: 'name or id of the collection for the documents' }),
+    metadata: listFlag('key=value that searches can filter by; may be given several times'),
     'privacy-level': Flags.integer({
       description:
         'privacy level, 1 to 10; users and keys with a lower auth level do not find the documents (default: 1)',
-      env: 'SERVICE_PRIVACY_LEVEL',
     }),
     ...accessFlags,
     'on-duplicate': Flags.string({
       description:
         'how to handle a file that the bucket already has: link to the existing document unless it failed, reject the file, allow a second document, or replace the document of the same path, whatever its content (default: link)',
-      env: 'SERVICE_ON_DUPLICATE',
     }),
-    'chunk-size': Flags.integer({
-      description: 'number of tokens in a chunk (default: 400)',
-      env: 'SERVICE_CHUNK_SIZE',
-    }),
+    'chunk-size': Flags.integer({ description: 'number of tokens in a chunk (default: 400)' }),
     'chunk-overlap': Flags.integer({
       description:
         'number of tokens that a chunk repeats from the previous one (default: 60, or half of the chunk size if that is less)',
-      env: 'SERVICE_CHUNK_OVERLAP',
     }),
     'ocr-strategy': Flags.string({
       description:
         'pictures to read text from: auto (picture files, attached pictures, and pages without text), always (all pictures) or never (default: auto)',
-      env: 'SERVICE_OCR_STRATEGY',
     }),
-    'no-wait': Flags.boolean({
-      description: 'do not wait; "service serve" or a worker does the work',
-      env: 'SERVICE_NO_WAIT',
-    }),
-  };
+    'no-wait': Flags.boolean({ description: 'do not wait; "service serve" or a worker does the work' }),
+  });
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(DocumentsUpload);

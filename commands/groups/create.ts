@@ -1,36 +1,26 @@
-import { Args, Flags } from '@oclif/core';
+import { Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
-import { listFlag, listOf, orgFlag } from '../../src/cli/flags.ts';
+import { listFlag, listOf, orgFlag, requiredArg, withVariables } from '../../src/cli/flags.ts';
 
 export default class GroupsCreate extends BaseCommand {
+  static override setsUp = true;
   static override description =
     'Create a group. Its members may read the documents whose access policy names the group.';
   static override examples = [
     '<%= config.bin %> groups create legal --member ana@example.com --member ben@example.com',
     '<%= config.bin %> groups create board --claim 6f1c0e3a-2d51-4f3e-9a57-0c1c7a2f0b11 --json',
   ];
-  static override args = {
-    name: Args.string({
-      description: 'name of the group; it cannot be changed later',
-      required: true,
-      ignoreStdin: true,
-    }),
-  };
-  static override flags = {
+  static override args = { name: requiredArg('name of the group; it cannot be changed later') };
+  static override flags = withVariables({
     org: orgFlag,
     member: listFlag(
       'email or id of a user, key:ID of a key without a user, or group:NAME; may be given several times',
-      'SERVICE_MEMBER',
     ),
     claim: Flags.string({
       description: 'value for members of the group in the groups claim of tokens (default: the name)',
-      env: 'SERVICE_CLAIM',
     }),
-    'display-name': Flags.string({
-      description: 'name to show to people (default: the name)',
-      env: 'SERVICE_DISPLAY_NAME',
-    }),
-  };
+    'display-name': Flags.string({ description: 'name to show to people (default: the name)' }),
+  });
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(GroupsCreate);

@@ -1,20 +1,16 @@
-import { Args } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
 import { confirm } from '../../src/cli/confirm.ts';
-import { orgFlag, yesFlag } from '../../src/cli/flags.ts';
+import { orgFlag, requiredArg, withVariables, yesFlag } from '../../src/cli/flags.ts';
 
 export default class GroupsDelete extends BaseCommand {
-  static override setsUp = false;
   static override description =
     'Delete a group. Documents keep its name. If a document names nobody else, only administrators may read it afterwards.';
   static override examples = [
     '<%= config.bin %> groups delete legal',
     '<%= config.bin %> groups delete legal --org acme --yes --json',
   ];
-  static override args = {
-    group: Args.string({ description: 'name of the group', required: true, ignoreStdin: true }),
-  };
-  static override flags = { org: orgFlag, yes: yesFlag };
+  static override args = { group: requiredArg('name of the group') };
+  static override flags = withVariables({ org: orgFlag, yes: yesFlag });
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(GroupsDelete);

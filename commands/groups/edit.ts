@@ -1,30 +1,24 @@
-import { Args, Flags } from '@oclif/core';
+import { Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
-import { listFlag, listOf, orgFlag } from '../../src/cli/flags.ts';
+import { listFlag, listOf, orgFlag, requiredArg, withVariables } from '../../src/cli/flags.ts';
 
 const MEMBER = 'email or id of a user, key:ID of a key without a user, or group:NAME; may be given several times';
 
 export default class GroupsEdit extends BaseCommand {
-  static override setsUp = false;
   static override description =
     'Add members to a group and remove members from it. Searches apply the change within a second.';
   static override examples = [
     '<%= config.bin %> groups edit legal --add cho@example.com --remove ben@example.com',
     '<%= config.bin %> groups edit legal --add group:board --json',
   ];
-  static override args = {
-    group: Args.string({ description: 'name of the group', required: true, ignoreStdin: true }),
-  };
-  static override flags = {
+  static override args = { group: requiredArg('name of the group') };
+  static override flags = withVariables({
     org: orgFlag,
-    add: listFlag(`member to add: ${MEMBER}`, 'SERVICE_ADD'),
-    remove: listFlag(`member to remove: ${MEMBER}`, 'SERVICE_REMOVE'),
-    claim: Flags.string({
-      description: 'value for members of the group in the groups claim of tokens',
-      env: 'SERVICE_CLAIM',
-    }),
-    'display-name': Flags.string({ description: 'name to show to people', env: 'SERVICE_DISPLAY_NAME' }),
-  };
+    add: listFlag(`member to add: ${MEMBER}`),
+    remove: listFlag(`member to remove: ${MEMBER}`),
+    claim: Flags.string({ description: 'value for members of the group in the groups claim of tokens' }),
+    'display-name': Flags.string({ description: 'name to show to people' }),
+  });
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(GroupsEdit);

@@ -1,11 +1,10 @@
 import { BaseCommand } from '../../src/cli/base-command.ts';
-import { orgFlag } from '../../src/cli/flags.ts';
+import { orgFlag, withVariables } from '../../src/cli/flags.ts';
 
 export default class GroupsList extends BaseCommand {
-  static override setsUp = false;
   static override description = 'List the groups of an organization, by name.';
   static override examples = ['<%= config.bin %> groups list', '<%= config.bin %> groups list --org acme --json'];
-  static override flags = { org: orgFlag };
+  static override flags = withVariables({ org: orgFlag });
 
   async run(): Promise<unknown> {
     const { flags } = await this.parse(GroupsList);

@@ -1,18 +1,14 @@
-import { Args } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
-import { orgFlag } from '../../src/cli/flags.ts';
+import { orgFlag, requiredArg, withVariables } from '../../src/cli/flags.ts';
 
 export default class GroupsShow extends BaseCommand {
-  static override setsUp = false;
   static override description = 'Show a group and its members.';
   static override examples = [
     '<%= config.bin %> groups show legal',
     '<%= config.bin %> groups show legal --org acme --json',
   ];
-  static override args = {
-    group: Args.string({ description: 'name of the group', required: true, ignoreStdin: true }),
-  };
-  static override flags = { org: orgFlag };
+  static override args = { group: requiredArg('name of the group') };
+  static override flags = withVariables({ org: orgFlag });
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(GroupsShow);

@@ -1,10 +1,11 @@
 import { Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
 import { EXIT } from '../../src/cli/exit-codes.ts';
-import { bucketFlag, listOf, orgFlag } from '../../src/cli/flags.ts';
+import { bucketFlag, listOf, orgFlag, withVariables } from '../../src/cli/flags.ts';
 import type { ImportReport } from '../../src/cli/vectors/import-old-index.ts';
 
 export default class IndexImport extends BaseCommand {
+  static override setsUp = true;
   static override description =
     'Import the vectors of an old index into a bucket, with or without their texts.\n' +
     'The map of their model converts them into the latent space of the bucket, so that queries of any model in use ' +
@@ -17,51 +18,33 @@ export default class IndexImport extends BaseCommand {
     '<%= config.bin %> index import --bucket manuals --vectors old.npy --rows old.jsonl --model vendor-a/embedding-3-small',
     '<%= config.bin %> index import --bucket manuals --vectors old.parquet --model vendor-a/embedding-3-small --text-column body --metadata-columns title,lang',
   ];
-  static override flags = {
+  static override flags = withVariables({
     bucket: bucketFlag,
-    vectors: Flags.string({ description: 'file with the vectors', required: true, env: 'SERVICE_VECTORS' }),
-    model: Flags.string({
-      description: 'id of the model that made the vectors, as in "models list"',
-      required: true,
-      env: 'SERVICE_MODEL',
-    }),
+    vectors: Flags.string({ description: 'file with the vectors', required: true }),
+    model: Flags.string({ description: 'id of the model that made the vectors, as in "models list"', required: true }),
     rows: Flags.string({
       description:
         'for .npy: file of JSON lines with id, text and metadata of each row (default: ids are the row numbers)',
-      env: 'SERVICE_ROWS',
     }),
-    'id-column': Flags.string({
-      description: 'column of the ids (default: recognised by its name)',
-      env: 'SERVICE_ID_COLUMN',
-    }),
-    'vector-column': Flags.string({
-      description: 'column of the vectors (default: recognised by its name)',
-      env: 'SERVICE_VECTOR_COLUMN',
-    }),
+    'id-column': Flags.string({ description: 'column of the ids (default: recognised by its name)' }),
+    'vector-column': Flags.string({ description: 'column of the vectors (default: recognised by its name)' }),
     'text-column': Flags.string({
       description: 'column of the texts (default: recognised by its name, if there is one)',
-      env: 'SERVICE_TEXT_COLUMN',
     }),
     'metadata-columns': Flags.string({
       description: 'columns of the metadata, separated by commas; of an object, each key is used (default: metadata)',
-      env: 'SERVICE_METADATA_COLUMNS',
     }),
-    table: Flags.string({ description: 'table to read, if the dump has several', env: 'SERVICE_TABLE' }),
+    table: Flags.string({ description: 'table to read, if the dump has several' }),
     columns: Flags.string({
       description: 'names of the columns of a \\copy output, in their order, separated by commas',
-      env: 'SERVICE_COLUMNS',
     }),
     normalize: Flags.boolean({
       description: 'scale all vectors to length 1, for an old index that compared by cosine',
-      env: 'SERVICE_NORMALIZE',
     }),
     org: orgFlag,
-    'dry-run': Flags.boolean({ description: 'check all rows, and import nothing', env: 'SERVICE_DRY_RUN' }),
-    'no-wait': Flags.boolean({
-      description: 'do not wait; "service serve" or a worker does the work',
-      env: 'SERVICE_NO_WAIT',
-    }),
-  };
+    'dry-run': Flags.boolean({ description: 'check all rows, and import nothing' }),
+    'no-wait': Flags.boolean({ description: 'do not wait; "service serve" or a worker does the work' }),
+  });
 
   async run(): Promise<unknown> {
     const { flags } = await this.parse(IndexImport);

@@ -1,10 +1,9 @@
 import { Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
-import { bucketFlag, orgFlag } from '../../src/cli/flags.ts';
+import { bucketFlag, orgFlag, withVariables } from '../../src/cli/flags.ts';
 import { ENGINES } from '../../src/documents/engines.ts';
 
 export default class IndexMove extends BaseCommand {
-  static override setsUp = false;
   static override description =
     'Move the search index of a bucket to another engine. No provider is called.\n' +
     'A job builds a new index on that engine while searches use the current one. The new index includes all changes ' +
@@ -13,23 +12,21 @@ export default class IndexMove extends BaseCommand {
     '<%= config.bin %> index move --bucket archive --engine milvus',
     '<%= config.bin %> index move --bucket archive --engine lance --dry-run',
   ];
-  static override flags = {
+  static override flags = withVariables({
     bucket: bucketFlag,
     engine: Flags.option({
       options: ENGINES,
       description: 'engine to move the index to; milvus needs the setting index.milvus',
       required: true,
-      env: 'SERVICE_ENGINE',
     })(),
     org: orgFlag,
-    'dry-run': Flags.boolean({ description: 'show what would be done, and change nothing', env: 'SERVICE_DRY_RUN' }),
+    'dry-run': Flags.boolean({ description: 'show what would be done, and change nothing' }),
     wait: Flags.boolean({
       description: 'wait until the job is done and show its progress',
       default: true,
       allowNo: true,
-      env: 'SERVICE_WAIT',
     }),
-  };
+  });
 
   async run(): Promise<unknown> {
     const { flags } = await this.parse(IndexMove);
@@ -50,13 +47,8 @@ export default class IndexMove extends BaseCommand {
         this.log(`queued as ${reply.job_id}`);
         return reply;
       }
-      const { waitForJob } = await import('../../src/cli/wait-for-job.ts');
-      const jobId = reply.job_id;
-      const job = await waitForJob(
-        session,
-        { id: jobId, kind: 'reindex', label: 'moving chunks' },
-        { readProgress: () => session.call('index.progress', { job: jobId }), signal },
-      );
+      const { waitForIndexJob } = await import('../../src/cli/wait-for-job.ts');
+      const job = await waitForIndexJob(session, { id: reply.job_id, label: 'moving chunks' }, signal);
       this.log(`${job.chunks_count} chunks of ${flags.bucket} are on ${engine}`);
       return { ...reply, status: job.status };
     });

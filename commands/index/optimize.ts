@@ -1,8 +1,7 @@
 import { BaseCommand } from '../../src/cli/base-command.ts';
-import { bucketFlag, orgFlag } from '../../src/cli/flags.ts';
+import { bucketFlag, orgFlag, withVariables } from '../../src/cli/flags.ts';
 
 export default class IndexOptimize extends BaseCommand {
-  static override setsUp = false;
   static override description =
     'Merge the small files of the search index of a bucket now, and bring its full-text index up to date.\n' +
     'Workers do this automatically whenever writing pauses.';
@@ -10,7 +9,7 @@ export default class IndexOptimize extends BaseCommand {
     '<%= config.bin %> index optimize --bucket manuals',
     '<%= config.bin %> index optimize --bucket manuals --json',
   ];
-  static override flags = { bucket: bucketFlag, org: orgFlag };
+  static override flags = withVariables({ bucket: bucketFlag, org: orgFlag });
 
   async run(): Promise<unknown> {
     const { flags } = await this.parse(IndexOptimize);

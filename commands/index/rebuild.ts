@@ -1,10 +1,9 @@
 import { Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
-import { bucketFlag, orgFlag } from '../../src/cli/flags.ts';
+import { bucketFlag, orgFlag, withVariables } from '../../src/cli/flags.ts';
 import type { RebuildReport } from '../../src/ingest/reindex/reindex-bucket.ts';
 
 export default class IndexRebuild extends BaseCommand {
-  static override setsUp = false;
   static override description =
     'Rebuild the search index of a bucket from the chunks stored with its documents, after it was lost or damaged.\n' +
     'No provider is called. Searches use the present index, if there is one, until the new one replaces it. ' +
@@ -13,14 +12,13 @@ export default class IndexRebuild extends BaseCommand {
     '<%= config.bin %> index rebuild --bucket manuals',
     '<%= config.bin %> index rebuild --bucket manuals --leave-out-damaged --json',
   ];
-  static override flags = {
+  static override flags = withVariables({
     bucket: bucketFlag,
     org: orgFlag,
     'leave-out-damaged': Flags.boolean({
       description: 'continue without the documents whose stored chunks cannot be read, and list them',
-      env: 'SERVICE_LEAVE_OUT_DAMAGED',
     }),
-  };
+  });
 
   async run(): Promise<unknown> {
     const { flags } = await this.parse(IndexRebuild);

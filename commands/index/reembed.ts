@@ -1,10 +1,9 @@
 import { Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
 import { confirm } from '../../src/cli/confirm.ts';
-import { bucketFlag, orgFlag, yesFlag } from '../../src/cli/flags.ts';
+import { bucketFlag, orgFlag, withVariables, yesFlag } from '../../src/cli/flags.ts';
 
 export default class IndexReembed extends BaseCommand {
-  static override setsUp = false;
   static override description =
     'Embed all chunks of a bucket with another model, so that its queries and uploads use that model.\n' +
     'A job builds a new index while searches use the current one. The new index includes all changes made meanwhile, ' +
@@ -13,22 +12,20 @@ export default class IndexReembed extends BaseCommand {
     '<%= config.bin %> index reembed --bucket manuals --dry-run',
     '<%= config.bin %> index reembed --bucket manuals --model vendor-e/embeddings-v3 --yes --json',
   ];
-  static override flags = {
+  static override flags = withVariables({
     bucket: bucketFlag,
     model: Flags.string({
       description: 'id of the model, as in "models list" (default: the primary model of the routing)',
-      env: 'SERVICE_MODEL',
     }),
     org: orgFlag,
-    'dry-run': Flags.boolean({ description: 'show what would be done, and change nothing', env: 'SERVICE_DRY_RUN' }),
+    'dry-run': Flags.boolean({ description: 'show what would be done, and change nothing' }),
     wait: Flags.boolean({
       description: 'wait until the job is done and show its progress',
       default: true,
       allowNo: true,
-      env: 'SERVICE_WAIT',
     }),
     yes: yesFlag,
-  };
+  });
 
   async run(): Promise<unknown> {
     const { flags } = await this.parse(IndexReembed);
@@ -45,13 +42,8 @@ export default class IndexReembed extends BaseCommand {
       await confirm('Go on?', flags.yes, signal);
       const reply = await session.call('index.reembed', { ...request, dry_run: false });
       if (reply.job_id === null || !flags.wait) return this.#report(reply);
-      const { waitForJob } = await import('../../src/cli/wait-for-job.ts');
-      const jobId = reply.job_id;
-      const job = await waitForJob(
-        session,
-        { id: jobId, kind: 'reindex', label: 'embedding chunks' },
-        { readProgress: () => session.call('index.progress', { job: jobId }), signal },
-      );
+      const { waitForIndexJob } = await import('../../src/cli/wait-for-job.ts');
+      const job = await waitForIndexJob(session, { id: reply.job_id, label: 'embedding chunks' }, signal);
       this.log(`${job.chunks_count} chunks of ${flags.bucket} are embedded by ${reply.model}`);
       return { ...reply, status: job.status, actual_cost: job.actual_cost };
     });

@@ -1,10 +1,9 @@
 import { Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
-import { bucketFlag, orgFlag } from '../../src/cli/flags.ts';
+import { bucketFlag, orgFlag, withVariables } from '../../src/cli/flags.ts';
 import type { Rehearsal } from '../../src/ingest/rehearsal/schema.ts';
 
 export default class IndexRehearse extends BaseCommand {
-  static override setsUp = false;
   static override description =
     'Compare another model with the current model of a bucket before you move the bucket.\n' +
     'The candidate embeds a sample of the chunks and some queries. The table shows how the ranks change, nDCG@10 of ' +
@@ -15,31 +14,20 @@ export default class IndexRehearse extends BaseCommand {
     '<%= config.bin %> index rehearse --bucket manuals --model vendor-e/embeddings-v3 --estimate',
     '<%= config.bin %> index rehearse --bucket manuals --model vendor-e/embeddings-v3 --queries judged.jsonl --json',
   ];
-  static override flags = {
+  static override flags = withVariables({
     bucket: bucketFlag,
-    model: Flags.string({
-      description: 'id of the candidate, as in "models list"',
-      required: true,
-      env: 'SERVICE_MODEL',
-    }),
-    queries: Flags.string({
-      description: 'file of queries, up to 200 (default: those of the search log)',
-      env: 'SERVICE_QUERIES',
-    }),
-    sample: Flags.integer({ description: 'chunks to embed, 100 to 5000', default: 2000, env: 'SERVICE_SAMPLE' }),
+    model: Flags.string({ description: 'id of the candidate, as in "models list"', required: true }),
+    queries: Flags.string({ description: 'file of queries, up to 200 (default: those of the search log)' }),
+    sample: Flags.integer({ description: 'chunks to embed, 100 to 5000', default: 2000 }),
     mode: Flags.string({
       description: 'kind of search to compare: hybrid or vector',
       options: ['hybrid', 'vector'],
       default: 'hybrid',
-      env: 'SERVICE_MODE',
     }),
     org: orgFlag,
-    estimate: Flags.boolean({
-      description: 'show what the rehearsal costs, and embed nothing',
-      env: 'SERVICE_ESTIMATE',
-    }),
-    full: Flags.boolean({ description: 'print the best chunks of each query side by side', env: 'SERVICE_FULL' }),
-  };
+    estimate: Flags.boolean({ description: 'show what the rehearsal costs, and embed nothing' }),
+    full: Flags.boolean({ description: 'print the best chunks of each query side by side' }),
+  });
 
   async run(): Promise<unknown> {
     const { flags } = await this.parse(IndexRehearse);

@@ -1,10 +1,9 @@
 import { Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
 import { confirm } from '../../src/cli/confirm.ts';
-import { bucketFlag, listOf, orgFlag, yesFlag } from '../../src/cli/flags.ts';
+import { bucketFlag, listOf, orgFlag, withVariables, yesFlag } from '../../src/cli/flags.ts';
 
 export default class IndexReproject extends BaseCommand {
-  static override setsUp = false;
   static override description =
     'Convert the vectors of a bucket with the maps in use, after the map or the space of a model has changed.\n' +
     'The command computes the new vectors from the native vectors stored with the chunks; no provider is called. ' +
@@ -13,19 +12,18 @@ export default class IndexReproject extends BaseCommand {
     '<%= config.bin %> index reproject --bucket manuals --model vendor-e/embeddings-v3 --dry-run',
     '<%= config.bin %> index reproject --bucket manuals --model vendor-e/embeddings-v3 --yes --json',
   ];
-  static override flags = {
+  static override flags = withVariables({
     bucket: bucketFlag,
     model: Flags.string({
       description:
         'model whose documents are converted; may be given several times if the bucket has documents of several models',
       required: true,
       multiple: true,
-      env: 'SERVICE_MODEL',
     }),
     org: orgFlag,
-    'dry-run': Flags.boolean({ description: 'show what would be done, and change nothing', env: 'SERVICE_DRY_RUN' }),
+    'dry-run': Flags.boolean({ description: 'show what would be done, and change nothing' }),
     yes: yesFlag,
-  };
+  });
 
   async run(): Promise<unknown> {
     const { flags } = await this.parse(IndexReproject);

@@ -1,20 +1,19 @@
 import { Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
-import { orgFlag } from '../../src/cli/flags.ts';
+import { orgFlag, withVariables } from '../../src/cli/flags.ts';
 import type { Column } from '../../src/cli/table.ts';
 
 export default class IndexStats extends BaseCommand {
-  static override setsUp = false;
   static override description =
     'Show statistics of the search indexes of all buckets, or of one bucket with --bucket.\n' +
     'For each index: documents, chunks and rows, the latent space, the models and maps that made the vectors, and ' +
     'the rows that are not indexed yet. "By words only" counts the chunks that wait for vectors from a model of this ' +
     'host; the column appears only if there are any.';
   static override examples = ['<%= config.bin %> index stats', '<%= config.bin %> index stats --bucket manuals --json'];
-  static override flags = {
+  static override flags = withVariables({
     org: orgFlag,
-    bucket: Flags.string({ description: 'name or id of a bucket, to show only that one', env: 'SERVICE_BUCKET' }),
-  };
+    bucket: Flags.string({ description: 'name or id of a bucket, to show only that one' }),
+  });
 
   async run(): Promise<unknown> {
     const { flags } = await this.parse(IndexStats);

@@ -1,10 +1,9 @@
 import { Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
-import { bucketFlag, orgFlag } from '../../src/cli/flags.ts';
+import { bucketFlag, orgFlag, withVariables } from '../../src/cli/flags.ts';
 import type { JudgedQuery } from '../../src/insight/tune-weights.ts';
 
 export default class IndexTune extends BaseCommand {
-  static override setsUp = false;
   static override description =
     'Find the weights of keywords and vectors that rank judged documents of a bucket highest.\n' +
     'Each line of the file is {"query": "…", "relevant": ["file.pdf", "doc_…"]}, or with gains {"file.pdf": 2}. ' +
@@ -13,20 +12,13 @@ export default class IndexTune extends BaseCommand {
     '<%= config.bin %> index tune --bucket manuals --queries judged.jsonl',
     '<%= config.bin %> index tune --bucket manuals --judged-from-log --apply --json',
   ];
-  static override flags = {
+  static override flags = withVariables({
     bucket: bucketFlag,
-    queries: Flags.string({
-      description: 'file of judged queries',
-      exactlyOne: ['queries', 'judged-from-log'],
-      env: 'SERVICE_QUERIES',
-    }),
-    'judged-from-log': Flags.boolean({
-      description: 'use the queries that people judged in the search log',
-      env: 'SERVICE_JUDGED_FROM_LOG',
-    }),
+    queries: Flags.string({ description: 'file of judged queries', exactlyOne: ['queries', 'judged-from-log'] }),
+    'judged-from-log': Flags.boolean({ description: 'use the queries that people judged in the search log' }),
     org: orgFlag,
-    apply: Flags.boolean({ description: 'use the best weights from now on', env: 'SERVICE_APPLY' }),
-  };
+    apply: Flags.boolean({ description: 'use the best weights from now on' }),
+  });
 
   async run(): Promise<unknown> {
     const { flags } = await this.parse(IndexTune);

@@ -1,7 +1,7 @@
 import { Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
 import { canAsk } from '../../src/cli/confirm.ts';
-import { forceFlag } from '../../src/cli/flags.ts';
+import { forceFlag, withVariables } from '../../src/cli/flags.ts';
 import { note } from '../../src/cli/output.ts';
 import { invalidRequest } from '../../src/platform/errors.ts';
 
@@ -15,23 +15,18 @@ export default class InitAnswers extends BaseCommand {
     '<%= config.bin %> init answers --protocol openai --url http://127.0.0.1:11434/v1 --model qwen3 --json',
     '<%= config.bin %> init answers --protocol anthropic --key-variable ANTHROPIC_API_KEY --model claude-haiku-4-5',
   ];
-  static override flags = {
+  static override flags = withVariables({
     protocol: Flags.option({
       options: ['openai', 'anthropic'] as const,
       description: 'protocol of the API (default: openai)',
-      env: 'SERVICE_PROTOCOL',
     })(),
     url: Flags.string({
       description: 'base URL of the API, without the path of the operation (default: that of the vendor)',
-      env: 'SERVICE_URL',
     }),
-    'key-variable': Flags.string({
-      description: 'name of the environment variable that holds the API key',
-      env: 'SERVICE_KEY_VARIABLE',
-    }),
-    model: Flags.string({ description: 'name of the model at the vendor', env: 'SERVICE_MODEL' }),
+    'key-variable': Flags.string({ description: 'name of the environment variable that holds the API key' }),
+    model: Flags.string({ description: 'name of the model at the vendor' }),
     force: forceFlag,
-  };
+  });
 
   async run(): Promise<unknown> {
     const { flags } = await this.parse(InitAnswers);

@@ -1,7 +1,7 @@
 import { Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
 import { canAsk } from '../../src/cli/confirm.ts';
-import { forceFlag } from '../../src/cli/flags.ts';
+import { forceFlag, withVariables } from '../../src/cli/flags.ts';
 import type { InitReport } from '../../src/cli/init-vendor.ts';
 import { note } from '../../src/cli/output.ts';
 import { PROTOCOLS } from '../../src/cli/vendors.ts';
@@ -17,39 +17,26 @@ export default class Init extends BaseCommand {
     '<%= config.bin %> init --protocol ollama --model nomic-embed-text --json',
     '<%= config.bin %> init --protocol bedrock --region us-east-1 --model amazon.titan-embed-text-v2:0',
   ];
-  static override flags = {
-    protocol: Flags.option({
-      options: PROTOCOLS,
-      description: 'protocol of the API',
-      env: 'SERVICE_PROTOCOL',
-    })(),
-    vendor: Flags.string({
-      description: 'name of the provider in service.yaml; the ids of its models begin with it',
-      env: 'SERVICE_VENDOR',
-    }),
-    url: Flags.string({ description: 'base URL of the API, without the path of the operation', env: 'SERVICE_URL' }),
-    region: Flags.string({ description: 'region of AWS (protocol bedrock)', env: 'SERVICE_REGION' }),
-    project: Flags.string({ description: 'id of the Google Cloud project (protocol vertex)', env: 'SERVICE_PROJECT' }),
-    location: Flags.string({
-      description: 'location of the models, such as us-central1 or global (protocol vertex)',
-      env: 'SERVICE_LOCATION',
-    }),
+  static override flags = withVariables({
+    protocol: Flags.option({ options: PROTOCOLS, description: 'protocol of the API' })(),
+    vendor: Flags.string({ description: 'name of the provider in service.yaml; the ids of its models begin with it' }),
+    url: Flags.string({ description: 'base URL of the API, without the path of the operation' }),
+    region: Flags.string({ description: 'region of AWS (protocol bedrock)' }),
+    project: Flags.string({ description: 'id of the Google Cloud project (protocol vertex)' }),
+    location: Flags.string({ description: 'location of the models, such as us-central1 or global (protocol vertex)' }),
     'api-version': Flags.string({
       description: 'date of the API with deployments in its path (protocol azure; default: the v1 API)',
-      env: 'SERVICE_API_VERSION',
     }),
     'key-variable': Flags.string({
       description: 'name of the environment variable that holds the API key, or the JSON key of a service account',
-      env: 'SERVICE_KEY_VARIABLE',
     }),
-    model: Flags.string({ description: 'name of the model at the vendor', env: 'SERVICE_MODEL' }),
+    model: Flags.string({ description: 'name of the model at the vendor' }),
     'max-tokens': Flags.integer({
       description: 'maximum number of tokens in a text, for a model outside the catalog (default: 512)',
       min: 1,
-      env: 'SERVICE_MAX_TOKENS',
     }),
     force: forceFlag,
-  };
+  });
 
   async run(): Promise<unknown> {
     const { flags } = await this.parse(Init);

@@ -1,20 +1,16 @@
-import { Args } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
 import { confirm } from '../../src/cli/confirm.ts';
-import { orgFlag, yesFlag } from '../../src/cli/flags.ts';
+import { orgFlag, requiredArg, withVariables, yesFlag } from '../../src/cli/flags.ts';
 import { oneLine } from '../../src/platform/printable.ts';
 
 export default class JobsDelete extends BaseCommand {
-  static override setsUp = false;
   static override description = 'Delete a job that is not in progress. Its document stays.';
   static override examples = [
     '<%= config.bin %> jobs delete job_01h8',
     '<%= config.bin %> jobs delete job_01h8 --yes --json',
   ];
-  static override args = {
-    id: Args.string({ description: 'id of the job', required: true, ignoreStdin: true }),
-  };
-  static override flags = { org: orgFlag, yes: yesFlag };
+  static override args = { id: requiredArg('id of the job') };
+  static override flags = withVariables({ org: orgFlag, yes: yesFlag });
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(JobsDelete);

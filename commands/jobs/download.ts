@@ -1,25 +1,21 @@
-import { Args, Flags } from '@oclif/core';
+import { Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
-import { forceFlag, orgFlag } from '../../src/cli/flags.ts';
+import { forceFlag, orgFlag, requiredArg, withVariables } from '../../src/cli/flags.ts';
 
 export default class JobsDownload extends BaseCommand {
-  static override setsUp = false;
   static override description = 'Save the original file of the document that a job worked on.';
   static override examples = [
     '<%= config.bin %> jobs download job_01h8',
     '<%= config.bin %> jobs download job_01h8 --out handbook.pdf --force --json',
   ];
-  static override args = {
-    id: Args.string({ description: 'id of the job', required: true, ignoreStdin: true }),
-  };
-  static override flags = {
+  static override args = { id: requiredArg('id of the job') };
+  static override flags = withVariables({
     org: orgFlag,
     out: Flags.string({
       description: "file to write; - writes to stdout (default: the file's own name, in the current folder)",
-      env: 'SERVICE_OUT',
     }),
     force: forceFlag,
-  };
+  });
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(JobsDownload);

@@ -1,26 +1,24 @@
 import { Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
-import { limitFlag, orgFlag } from '../../src/cli/flags.ts';
+import { limitFlag, orgFlag, withVariables } from '../../src/cli/flags.ts';
 
 const JOBS_MAX = 200;
 
 export default class JobsList extends BaseCommand {
-  static override setsUp = false;
   static override description = 'List the jobs of an organization, newest first.';
   static override examples = [
     '<%= config.bin %> jobs list --status failed',
     '<%= config.bin %> jobs list --bucket manuals --limit 200 --json',
   ];
-  static override flags = {
+  static override flags = withVariables({
     org: orgFlag,
-    bucket: Flags.string({ description: 'name or id of a bucket, to list only its jobs', env: 'SERVICE_BUCKET' }),
+    bucket: Flags.string({ description: 'name or id of a bucket, to list only its jobs' }),
     status: Flags.string({
       description:
         'only jobs in this state: queued, extracting, chunking, embedding, indexing, ready, failed or cancelled',
-      env: 'SERVICE_STATUS',
     }),
     limit: limitFlag('jobs', { max: JOBS_MAX }),
-  };
+  });
 
   async run(): Promise<unknown> {
     const { flags } = await this.parse(JobsList);

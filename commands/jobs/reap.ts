@@ -1,22 +1,18 @@
 import { Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
+import { withVariables } from '../../src/cli/flags.ts';
 
 export default class JobsReap extends BaseCommand {
-  static override setsUp = false;
   static override description =
     'Mark stuck jobs as failed in every organization: jobs in progress that have done no work for too long.';
   static override examples = [
     '<%= config.bin %> jobs reap --timeout-minutes 60',
     '<%= config.bin %> jobs reap --dry-run --json',
   ];
-  static override flags = {
-    'timeout-minutes': Flags.integer({
-      description: 'minutes without any work done, 1 to 1440',
-      default: 30,
-      env: 'SERVICE_TIMEOUT_MINUTES',
-    }),
-    'dry-run': Flags.boolean({ description: 'list the jobs, and change nothing', env: 'SERVICE_DRY_RUN' }),
-  };
+  static override flags = withVariables({
+    'timeout-minutes': Flags.integer({ description: 'minutes without any work done, 1 to 1440', default: 30 }),
+    'dry-run': Flags.boolean({ description: 'list the jobs, and change nothing' }),
+  });
 
   async run(): Promise<unknown> {
     const { flags } = await this.parse(JobsReap);

@@ -1,18 +1,14 @@
-import { Args } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
-import { orgFlag } from '../../src/cli/flags.ts';
+import { orgFlag, requiredArg, withVariables } from '../../src/cli/flags.ts';
 
 export default class JobsReprocess extends BaseCommand {
-  static override setsUp = false;
   static override description = 'Repeat the work of a finished job as a new job.';
   static override examples = [
     '<%= config.bin %> jobs reprocess job_01h8',
     '<%= config.bin %> jobs reprocess job_01h8 --org acme --json',
   ];
-  static override args = {
-    id: Args.string({ description: 'id of the job', required: true, ignoreStdin: true }),
-  };
-  static override flags = { org: orgFlag };
+  static override args = { id: requiredArg('id of the job') };
+  static override flags = withVariables({ org: orgFlag });
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(JobsReprocess);

@@ -1,11 +1,10 @@
 import { Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
-import { orgFlag } from '../../src/cli/flags.ts';
+import { orgFlag, withVariables } from '../../src/cli/flags.ts';
 import { hasScreen } from '../../src/cli/output.ts';
 import type { JobsSelection } from '../../src/jobs/watch.ts';
 
 export default class JobsWatch extends BaseCommand {
-  static override setsUp = false;
   static override description =
     'Watch the jobs that are queued or in progress.\n' +
     'On a terminal, the command shows a live table; elsewhere it prints one line for each change. With --json it ' +
@@ -14,30 +13,17 @@ export default class JobsWatch extends BaseCommand {
     '<%= config.bin %> jobs watch --bucket manuals',
     '<%= config.bin %> jobs watch --until-done --json',
   ];
-  static override flags = {
+  static override flags = withVariables({
     org: orgFlag,
-    bucket: Flags.string({ description: 'name or id of a bucket, to show only its jobs', env: 'SERVICE_BUCKET' }),
-    kind: Flags.string({
-      description: 'only jobs of this kind: ingest, bulk, hard_delete, reindex or sync',
-      env: 'SERVICE_KIND',
-    }),
+    bucket: Flags.string({ description: 'name or id of a bucket, to show only its jobs' }),
+    kind: Flags.string({ description: 'only jobs of this kind: ingest, bulk, hard_delete, reindex or sync' }),
     status: Flags.string({
       description:
         'only jobs in this state: queued, extracting, chunking, embedding, indexing, ready, failed or cancelled',
-      env: 'SERVICE_STATUS',
     }),
-    interval: Flags.integer({
-      description: 'seconds between two readings',
-      default: 1,
-      min: 1,
-      max: 3600,
-      env: 'SERVICE_INTERVAL',
-    }),
-    'until-done': Flags.boolean({
-      description: 'exit when no job is queued or in progress',
-      env: 'SERVICE_UNTIL_DONE',
-    }),
-  };
+    interval: Flags.integer({ description: 'seconds between two readings', default: 1, min: 1, max: 3600 }),
+    'until-done': Flags.boolean({ description: 'exit when no job is queued or in progress' }),
+  });
 
   async run(): Promise<unknown> {
     const { flags } = await this.parse(JobsWatch);

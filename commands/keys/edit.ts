@@ -1,11 +1,10 @@
 import { Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
-import { authLevelFlag, keyArg, listOf, orgFlag } from '../../src/cli/flags.ts';
+import { authLevelFlag, keyArg, listFlag, listOf, orgFlag, withVariables } from '../../src/cli/flags.ts';
 import { limitFlags, limitsOfFlags, renderLimits } from '../../src/cli/limit-flags.ts';
 import { invalidRequest } from '../../src/platform/errors.ts';
 
 export default class KeysEdit extends BaseCommand {
-  static override setsUp = false;
   static override description =
     'Change the name, the scopes, the limits or the expiry of an API key.\nThe change takes effect within a second. Values without a flag stay as they are.';
   static override examples = [
@@ -13,23 +12,15 @@ export default class KeysEdit extends BaseCommand {
     '<%= config.bin %> keys edit 8h2kq0za --no-limits --expires never --json',
   ];
   static override args = { key: keyArg };
-  static override flags = {
+  static override flags = withVariables({
     org: orgFlag,
-    name: Flags.string({ description: 'new name', env: 'SERVICE_NAME' }),
-    scope: Flags.string({
-      description: 'scope that replaces all present scopes of the key; may be given several times',
-      multiple: true,
-      multipleNonGreedy: true,
-      env: 'SERVICE_SCOPE',
-    }),
+    name: Flags.string({ description: 'new name' }),
+    scope: listFlag('scope that replaces all present scopes of the key; may be given several times'),
     'auth-level': authLevelFlag('highest privacy level of documents that the key can see'),
-    expires: Flags.string({ description: 'lifetime from now, such as 90d, or never', env: 'SERVICE_EXPIRES' }),
+    expires: Flags.string({ description: 'lifetime from now, such as 90d, or never' }),
     ...limitFlags,
-    'no-limits': Flags.boolean({
-      description: 'remove all limits except those that other flags set',
-      env: 'SERVICE_NO_LIMITS',
-    }),
-  };
+    'no-limits': Flags.boolean({ description: 'remove all limits except those that other flags set' }),
+  });
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(KeysEdit);

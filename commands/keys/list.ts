@@ -1,12 +1,11 @@
 import { BaseCommand } from '../../src/cli/base-command.ts';
-import { orgFlag } from '../../src/cli/flags.ts';
+import { orgFlag, withVariables } from '../../src/cli/flags.ts';
 import { renderLimits } from '../../src/cli/limit-flags.ts';
 
 export default class KeysList extends BaseCommand {
-  static override setsUp = false;
   static override description = 'List the API keys of an organization, newest first, revoked ones included.';
   static override examples = ['<%= config.bin %> keys list', '<%= config.bin %> keys list --org acme --json'];
-  static override flags = { org: orgFlag };
+  static override flags = withVariables({ org: orgFlag });
 
   async run(): Promise<unknown> {
     const { flags } = await this.parse(KeysList);

@@ -1,16 +1,15 @@
 import { BaseCommand } from '../../src/cli/base-command.ts';
 import { confirm } from '../../src/cli/confirm.ts';
-import { keyArg, orgFlag, yesFlag } from '../../src/cli/flags.ts';
+import { keyArg, orgFlag, withVariables, yesFlag } from '../../src/cli/flags.ts';
 
 export default class KeysRevoke extends BaseCommand {
-  static override setsUp = false;
   static override description = 'Revoke an API key: it is refused from now on.';
   static override examples = [
     '<%= config.bin %> keys revoke 8h2kq0za',
     '<%= config.bin %> keys revoke 8h2kq0za --yes --json',
   ];
   static override args = { key: keyArg };
-  static override flags = { org: orgFlag, yes: yesFlag };
+  static override flags = withVariables({ org: orgFlag, yes: yesFlag });
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(KeysRevoke);

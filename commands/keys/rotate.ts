@@ -1,10 +1,9 @@
 import { Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
 import { confirm } from '../../src/cli/confirm.ts';
-import { keyArg, orgFlag, yesFlag } from '../../src/cli/flags.ts';
+import { keyArg, orgFlag, withVariables, yesFlag } from '../../src/cli/flags.ts';
 
 export default class KeysRotate extends BaseCommand {
-  static override setsUp = false;
   static override description =
     'Replace an API key with a new one that has the same rights.\nThe old key is refused at once, or after the time that --grace gives.';
   static override examples = [
@@ -12,14 +11,11 @@ export default class KeysRotate extends BaseCommand {
     '<%= config.bin %> keys rotate 8h2kq0za --yes --json',
   ];
   static override args = { key: keyArg };
-  static override flags = {
+  static override flags = withVariables({
     org: orgFlag,
-    grace: Flags.string({
-      description: 'time in which both keys work, such as 1h or 7d (default: none)',
-      env: 'SERVICE_GRACE',
-    }),
+    grace: Flags.string({ description: 'time in which both keys work, such as 1h or 7d (default: none)' }),
     yes: yesFlag,
-  };
+  });
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(KeysRotate);

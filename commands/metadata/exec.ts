@@ -1,7 +1,7 @@
 import { Args, Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
 import { ask, canAsk, confirm, notConfirmed } from '../../src/cli/confirm.ts';
-import { bucketFlag, orgFlag, yesFlag } from '../../src/cli/flags.ts';
+import { bucketFlag, orgFlag, withVariables, yesFlag } from '../../src/cli/flags.ts';
 import { note, terminalColumns } from '../../src/cli/output.ts';
 import { parseRequest } from '../../src/cli/parse-request.ts';
 import type { Session } from '../../src/cli/session.ts';
@@ -15,7 +15,6 @@ const STATEMENT_ROWS_MAX = 2000;
 const PREVIEWED = 20;
 
 export default class MetadataExec extends BaseCommand {
-  static override setsUp = false;
   static override description =
     'Run a statement on the documents of a bucket: SELECT, UPDATE, SOFTDELETE or HARDDELETE.\n' +
     'On a terminal, the command shows the documents that would change and asks. Elsewhere, UPDATE and SOFTDELETE ' +
@@ -28,15 +27,12 @@ export default class MetadataExec extends BaseCommand {
   static override args = {
     statement: Args.string({ description: 'whole statement, in quotes', multiple: true, ignoreStdin: true }),
   };
-  static override flags = {
+  static override flags = withVariables({
     org: orgFlag,
     bucket: bucketFlag,
-    file: Flags.string({ description: 'file with the statement; - reads stdin', env: 'SERVICE_FILE' }),
-    'dry-run': Flags.boolean({ description: 'show what would change, and change nothing', env: 'SERVICE_DRY_RUN' }),
-    limit: Flags.integer({
-      description: 'maximum number of documents, 1 to 2000 (default: 500)',
-      env: 'SERVICE_LIMIT',
-    }),
+    file: Flags.string({ description: 'file with the statement; - reads stdin' }),
+    'dry-run': Flags.boolean({ description: 'show what would change, and change nothing' }),
+    limit: Flags.integer({ description: 'maximum number of documents, 1 to 2000 (default: 500)' }),
     'max-affected': Flags.integer({
       description: 'change up to this many documents without asking; refuse if more match',
       min: 0,
@@ -44,12 +40,9 @@ export default class MetadataExec extends BaseCommand {
     confirm: Flags.string({
       description: 'confirmation that HARDDELETE needs: "HARDDELETE " and the id of the bucket',
     }),
-    'no-reindex': Flags.boolean({
-      description: 'keep the vectors of changed documents as they are',
-      env: 'SERVICE_NO_REINDEX',
-    }),
+    'no-reindex': Flags.boolean({ description: 'keep the vectors of changed documents as they are' }),
     yes: yesFlag,
-  };
+  });
 
   /** Statement as given, for messages that point at a fault in it. */
   #statement = '';

@@ -1,11 +1,10 @@
-import { Args, Flags } from '@oclif/core';
+import { Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
 import { confirm } from '../../src/cli/confirm.ts';
-import { orgFlag, yesFlag } from '../../src/cli/flags.ts';
+import { orgFlag, requiredArg, withVariables, yesFlag } from '../../src/cli/flags.ts';
 import { note } from '../../src/cli/output.ts';
 
 export default class ModelsAdopt extends BaseCommand {
-  static override setsUp = false;
   static override description =
     'Make a model the primary model of an organization, and embed its buckets with it.\n' +
     'Each bucket gets a job. Until the job is done, searches use the current vectors. The fallback stays if its ' +
@@ -14,14 +13,12 @@ export default class ModelsAdopt extends BaseCommand {
     '<%= config.bin %> models adopt local/semantic-1 --dry-run',
     '<%= config.bin %> models adopt local/semantic-1 --yes --json',
   ];
-  static override args = {
-    model: Args.string({ description: 'id of the model, as in "models list"', required: true, ignoreStdin: true }),
-  };
-  static override flags = {
+  static override args = { model: requiredArg('id of the model, as in "models list"') };
+  static override flags = withVariables({
     org: orgFlag,
-    'dry-run': Flags.boolean({ description: 'show what would be done, and change nothing', env: 'SERVICE_DRY_RUN' }),
+    'dry-run': Flags.boolean({ description: 'show what would be done, and change nothing' }),
     yes: yesFlag,
-  };
+  });
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(ModelsAdopt);

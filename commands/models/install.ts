@@ -1,8 +1,9 @@
-import { Args, Flags } from '@oclif/core';
+import { Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
-import { orgFlag, yesFlag } from '../../src/cli/flags.ts';
+import { orgFlag, requiredArg, withVariables, yesFlag } from '../../src/cli/flags.ts';
 
 export default class ModelsInstall extends BaseCommand {
+  static override setsUp = true;
   static override description =
     'Install a model that runs on this host: embedding by meaning without a vendor.\n' +
     'SOURCE is a folder, a tar archive, or an id at the hub (organization/name). The command fetches ' +
@@ -12,51 +13,31 @@ export default class ModelsInstall extends BaseCommand {
     '<%= config.bin %> models install intfloat/multilingual-e5-small --prompts e5 --yes',
     '<%= config.bin %> models install ./bge-reranker --reranker --as local/bge-reranker --json',
   ];
-  static override args = {
-    source: Args.string({
-      description: 'folder, tar archive or hub id of the model',
-      required: true,
-      ignoreStdin: true,
-    }),
-  };
-  static override flags = {
-    as: Flags.string({
-      description: 'name of the model: local/NAME (default: derived from the source)',
-      env: 'SERVICE_AS',
-    }),
-    revision: Flags.string({
-      description: 'branch, tag or commit at the hub (default: main)',
-      env: 'SERVICE_REVISION',
-    }),
+  static override args = { source: requiredArg('folder, tar archive or hub id of the model') };
+  static override flags = withVariables({
+    as: Flags.string({ description: 'name of the model: local/NAME (default: derived from the source)' }),
+    revision: Flags.string({ description: 'branch, tag or commit at the hub (default: main)' }),
     variant: Flags.string({
       description: 'precision of the weights; int8 is smaller and faster, but its vectors differ slightly',
       options: ['fp32', 'fp16', 'int8'],
       default: 'fp32',
-      env: 'SERVICE_VARIANT',
     }),
-    reranker: Flags.boolean({ description: 'install a cross-encoder, which scores results', env: 'SERVICE_RERANKER' }),
+    reranker: Flags.boolean({ description: 'install a cross-encoder, which scores results' }),
     pooling: Flags.string({
       description: 'pooling of the token vectors, if the source does not specify it',
       options: ['mean', 'cls', 'last'],
-      env: 'SERVICE_POOLING',
     }),
-    'max-tokens': Flags.integer({
-      description: 'maximum number of tokens in a text',
-      min: 8,
-      env: 'SERVICE_MAX_TOKENS',
-    }),
+    'max-tokens': Flags.integer({ description: 'maximum number of tokens in a text', min: 8 }),
     prompts: Flags.string({
       description: 'text put in front of inputs: none, e5, or a JSON file with prompts by name (query, document)',
-      env: 'SERVICE_PROMPTS',
     }),
     primary: Flags.boolean({
       description: 'make it the primary model and embed the buckets with it (default: ask if it is the first model)',
       allowNo: true,
-      env: 'SERVICE_PRIMARY',
     }),
     org: orgFlag,
     yes: yesFlag,
-  };
+  });
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(ModelsInstall);

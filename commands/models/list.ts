@@ -1,7 +1,6 @@
 import { BaseCommand } from '../../src/cli/base-command.ts';
 
 export default class ModelsList extends BaseCommand {
-  static override setsUp = false;
   static override description =
     'List the models that requests can name, and the models installed on this host with their memory.\nWith --json the output is the response of GET /v1/models.';
   static override examples = [

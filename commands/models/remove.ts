@@ -1,10 +1,8 @@
-import { Args } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
 import { confirm } from '../../src/cli/confirm.ts';
-import { yesFlag } from '../../src/cli/flags.ts';
+import { requiredArg, withVariables, yesFlag } from '../../src/cli/flags.ts';
 
 export default class ModelsRemove extends BaseCommand {
-  static override setsUp = false;
   static override description =
     'Remove an installed model and its files. If a bucket uses the model, first embed the bucket with another model ' +
     '(service index reembed).';
@@ -12,10 +10,8 @@ export default class ModelsRemove extends BaseCommand {
     '<%= config.bin %> models remove local/multilingual-e5-small',
     '<%= config.bin %> models remove local/bge-reranker --yes --json',
   ];
-  static override args = {
-    model: Args.string({ description: 'name of the model: local/NAME', required: true, ignoreStdin: true }),
-  };
-  static override flags = { yes: yesFlag };
+  static override args = { model: requiredArg('name of the model: local/NAME') };
+  static override flags = withVariables({ yes: yesFlag });
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(ModelsRemove);

@@ -1,17 +1,14 @@
-import { Args } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
+import { requiredArg } from '../../src/cli/flags.ts';
 
 export default class ModelsShow extends BaseCommand {
-  static override setsUp = false;
   static override description =
     'Show an installed model, or local/semantic-1: its source, settings, files and licence.';
   static override examples = [
     '<%= config.bin %> models show local/semantic-1',
     '<%= config.bin %> models show local/bge-reranker --json',
   ];
-  static override args = {
-    model: Args.string({ description: 'name of the model: local/NAME', required: true, ignoreStdin: true }),
-  };
+  static override args = { model: requiredArg('name of the model: local/NAME') };
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(ModelsShow);

@@ -1,12 +1,11 @@
 import { Args, Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
 import { EXIT } from '../../src/cli/exit-codes.ts';
-import { orgFlag } from '../../src/cli/flags.ts';
+import { orgFlag, withVariables } from '../../src/cli/flags.ts';
 import { listPage } from '../../src/operations/list-page.ts';
 import { invalidRequest } from '../../src/platform/errors.ts';
 
 export default class ModelsTest extends BaseCommand {
-  static override setsUp = false;
   static override description =
     'Make one real call to each of the given models and show the results. Exits with 5 if a call fails.';
   static override examples = [
@@ -16,10 +15,10 @@ export default class ModelsTest extends BaseCommand {
   static override args = {
     model: Args.string({ description: 'id of a model; several may be given', multiple: true, ignoreStdin: true }),
   };
-  static override flags = {
-    all: Flags.boolean({ description: 'test every model that has a provider', env: 'SERVICE_ALL' }),
+  static override flags = withVariables({
+    all: Flags.boolean({ description: 'test every model that has a provider' }),
     org: orgFlag,
-  };
+  });
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(ModelsTest);

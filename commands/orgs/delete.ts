@@ -1,17 +1,13 @@
-import { Args } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
 import { confirm } from '../../src/cli/confirm.ts';
-import { yesFlag } from '../../src/cli/flags.ts';
+import { requiredArg, withVariables, yesFlag } from '../../src/cli/flags.ts';
 
 export default class OrgsDelete extends BaseCommand {
-  static override setsUp = false;
   static override description =
     'Delete the rows, files and indexes of an organization that has moved to another installation, or whose import is not finished.';
   static override examples = ['<%= config.bin %> orgs delete acme', '<%= config.bin %> orgs delete acme --yes --json'];
-  static override args = {
-    organization: Args.string({ description: 'name or id of the organization', required: true, ignoreStdin: true }),
-  };
-  static override flags = { yes: yesFlag };
+  static override args = { organization: requiredArg('name or id of the organization') };
+  static override flags = withVariables({ yes: yesFlag });
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(OrgsDelete);

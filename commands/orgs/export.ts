@@ -1,9 +1,9 @@
-import { Args, Flags } from '@oclif/core';
+import { Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
+import { requiredArg, withVariables } from '../../src/cli/flags.ts';
 import { formatBytes } from '../../src/cli/table.ts';
 
 export default class OrgsExport extends BaseCommand {
-  static override setsUp = false;
   static override description =
     'Export an organization to move it to another installation. Its searches keep working here.\n' +
     'When most files are stored, this installation refuses changes to the organization until "orgs release" or ' +
@@ -14,36 +14,28 @@ export default class OrgsExport extends BaseCommand {
     '<%= config.bin %> orgs export acme --to s3://moves/acme/ --key-file acme.key --json',
     '<%= config.bin %> orgs export acme --cancel',
   ];
-  static override args = {
-    organization: Args.string({ description: 'name or id of the organization', required: true, ignoreStdin: true }),
-  };
-  static override flags = {
-    to: Flags.string({
-      description: 'folder or s3://bucket/prefix/ for this export only',
-      env: 'SERVICE_TO',
-    }),
+  static override args = { organization: requiredArg('name or id of the organization') };
+  static override flags = withVariables({
+    to: Flags.string({ description: 'folder or s3://bucket/prefix/ for this export only' }),
     'key-file': Flags.string({
       description:
         'file with the key that encrypts stored credentials in the export and signs it; made if it does not exist',
-      env: 'SERVICE_KEY_FILE',
     }),
     wait: Flags.integer({
       description: 'seconds to wait for jobs in progress to finish',
       default: 60,
       min: 0,
       max: 86_400,
-      env: 'SERVICE_WAIT',
     }),
     cancel: Flags.boolean({
       description: 'end the export: changes are accepted here again, and the target can never serve it',
-      env: 'SERVICE_CANCEL',
       exclusive: ['to', 'key-file'],
     }),
     force: Flags.boolean({
       description: 'cancel even after "orgs release"; first make sure that the target does not serve the organization',
       dependsOn: ['cancel'],
     }),
-  };
+  });
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(OrgsExport);

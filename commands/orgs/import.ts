@@ -1,10 +1,10 @@
-import { Args, Flags } from '@oclif/core';
+import { Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
+import { requiredArg, withVariables } from '../../src/cli/flags.ts';
 import { keyFileFlag } from '../../src/cli/moves.ts';
 import { formatBytes } from '../../src/cli/table.ts';
 
 export default class OrgsImport extends BaseCommand {
-  static override setsUp = false;
   static override needsProviders = true;
   static override description =
     'Import an organization that another installation has exported, and build its search indexes from the stored vectors; no model is called.\n' +
@@ -14,32 +14,14 @@ export default class OrgsImport extends BaseCommand {
     '<%= config.bin %> orgs import /srv/moves/acme --key-file /root/acme.key --check',
     '<%= config.bin %> orgs import /srv/moves/acme --key-file /root/acme.key --activate --json',
   ];
-  static override args = {
-    from: Args.string({
-      description: 'folder of the export, or s3://bucket/prefix/',
-      required: true,
-      ignoreStdin: true,
-    }),
-  };
-  static override flags = {
+  static override args = { from: requiredArg('folder of the export, or s3://bucket/prefix/') };
+  static override flags = withVariables({
     'key-file': keyFileFlag,
-    name: Flags.string({ description: 'name of the organization here (default: its own)', env: 'SERVICE_NAME' }),
-    check: Flags.boolean({
-      description: 'verify the export and this installation, and write nothing',
-      env: 'SERVICE_CHECK',
-    }),
-    activate: Flags.boolean({
-      description: 'serve the organization as soon as the source has released it',
-      env: 'SERVICE_ACTIVATE',
-    }),
-    wait: Flags.integer({
-      description: 'seconds to wait for the release',
-      default: 600,
-      min: 0,
-      max: 86_400,
-      env: 'SERVICE_WAIT',
-    }),
-  };
+    name: Flags.string({ description: 'name of the organization here (default: its own)' }),
+    check: Flags.boolean({ description: 'verify the export and this installation, and write nothing' }),
+    activate: Flags.boolean({ description: 'serve the organization as soon as the source has released it' }),
+    wait: Flags.integer({ description: 'seconds to wait for the release', default: 600, min: 0, max: 86_400 }),
+  });
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(OrgsImport);

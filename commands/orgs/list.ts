@@ -1,7 +1,6 @@
 import { BaseCommand } from '../../src/cli/base-command.ts';
 
 export default class OrgsList extends BaseCommand {
-  static override setsUp = false;
   static override description = 'List the organizations, newest first.';
   static override examples = ['<%= config.bin %> orgs list', '<%= config.bin %> orgs list --json'];
 

@@ -1,11 +1,9 @@
-import { Args } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
 import { confirm } from '../../src/cli/confirm.ts';
-import { yesFlag } from '../../src/cli/flags.ts';
+import { requiredArg, withVariables, yesFlag } from '../../src/cli/flags.ts';
 import { keyFileFlag, placeFlag } from '../../src/cli/moves.ts';
 
 export default class OrgsRelease extends BaseCommand {
-  static override setsUp = false;
   static override description =
     'Stop serving an exported organization, so that the installation that imported it can serve it.\n' +
     'From now on, requests with its keys get 503 here. First start "orgs import --activate" at the target; it waits ' +
@@ -14,10 +12,8 @@ export default class OrgsRelease extends BaseCommand {
     '<%= config.bin %> orgs release acme --to /srv/moves/acme --key-file /root/acme.key',
     '<%= config.bin %> orgs release acme --to s3://moves/acme/ --key-file acme.key --yes --json',
   ];
-  static override args = {
-    organization: Args.string({ description: 'name or id of the organization', required: true, ignoreStdin: true }),
-  };
-  static override flags = { to: placeFlag, 'key-file': keyFileFlag, yes: yesFlag };
+  static override args = { organization: requiredArg('name or id of the organization') };
+  static override flags = withVariables({ to: placeFlag, 'key-file': keyFileFlag, yes: yesFlag });
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(OrgsRelease);

@@ -1,13 +1,10 @@
-import { Args } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
+import { requiredArg } from '../../src/cli/flags.ts';
 
 export default class OrgsResume extends BaseCommand {
-  static override setsUp = false;
   static override description = 'End the suspension of an organization.';
   static override examples = ['<%= config.bin %> orgs resume acme', '<%= config.bin %> orgs resume acme --json'];
-  static override args = {
-    organization: Args.string({ description: 'name or id of the organization', required: true, ignoreStdin: true }),
-  };
+  static override args = { organization: requiredArg('name or id of the organization') };
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(OrgsResume);

@@ -1,16 +1,16 @@
 import { Args } from '@oclif/core';
 import { PLANS } from '../../src/access/caller.ts';
 import { BaseCommand } from '../../src/cli/base-command.ts';
+import { requiredArg } from '../../src/cli/flags.ts';
 
 export default class OrgsSetPlan extends BaseCommand {
-  static override setsUp = false;
   static override description = 'Change the plan of an organization, and with it its quotas and request rates.';
   static override examples = [
     '<%= config.bin %> orgs set-plan acme enterprise',
     '<%= config.bin %> orgs set-plan org_01h8 free --json',
   ];
   static override args = {
-    organization: Args.string({ description: 'name or id of the organization', required: true, ignoreStdin: true }),
+    organization: requiredArg('name or id of the organization'),
     plan: Args.string({ description: 'new plan', required: true, options: PLANS, ignoreStdin: true }),
   };
 

@@ -1,20 +1,16 @@
-import { Args } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
 import { confirm } from '../../src/cli/confirm.ts';
-import { yesFlag } from '../../src/cli/flags.ts';
+import { requiredArg, withVariables, yesFlag } from '../../src/cli/flags.ts';
 
 export default class OrgsSuspend extends BaseCommand {
-  static override setsUp = false;
   static override description =
     'Suspend an organization: within a second, all its keys and tokens are refused until you resume it. Data and jobs stay.';
   static override examples = [
     '<%= config.bin %> orgs suspend acme',
     '<%= config.bin %> orgs suspend acme --yes --json',
   ];
-  static override args = {
-    organization: Args.string({ description: 'name or id of the organization', required: true, ignoreStdin: true }),
-  };
-  static override flags = { yes: yesFlag };
+  static override args = { organization: requiredArg('name or id of the organization') };
+  static override flags = withVariables({ yes: yesFlag });
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(OrgsSuspend);

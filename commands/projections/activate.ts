@@ -1,9 +1,8 @@
 import { BaseCommand } from '../../src/cli/base-command.ts';
 import { confirm } from '../../src/cli/confirm.ts';
-import { mapVersionArg, yesFlag } from '../../src/cli/flags.ts';
+import { mapVersionArg, withVariables, yesFlag } from '../../src/cli/flags.ts';
 
 export default class ProjectionsActivate extends BaseCommand {
-  static override setsUp = false;
   static override description =
     'Use a fitted map in place of the present map of its model. Running processes use it within 30 seconds.';
   static override examples = [
@@ -11,7 +10,7 @@ export default class ProjectionsActivate extends BaseCommand {
     '<%= config.bin %> projections activate 3 --yes --json',
   ];
   static override args = { version: mapVersionArg };
-  static override flags = { yes: yesFlag };
+  static override flags = withVariables({ yes: yesFlag });
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(ProjectionsActivate);

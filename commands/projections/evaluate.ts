@@ -1,11 +1,10 @@
 import { Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
-import { forceFlag } from '../../src/cli/flags.ts';
+import { forceFlag, withVariables } from '../../src/cli/flags.ts';
 import { listPage } from '../../src/operations/list-page.ts';
 import { invalidRequest } from '../../src/platform/errors.ts';
 
 export default class ProjectionsEvaluate extends BaseCommand {
-  static override setsUp = false;
   static override description =
     'Measure the maps in use again, on texts that were not used to fit them.\n' +
     'This calls no provider. With --docs, --queries and --qrels, the command also embeds these texts, and searches ' +
@@ -14,23 +13,14 @@ export default class ProjectionsEvaluate extends BaseCommand {
     '<%= config.bin %> projections evaluate --html report.html',
     '<%= config.bin %> projections evaluate --model vendor-e/embeddings-v3 --docs d.jsonl --queries q.jsonl --qrels qrels.tsv --json',
   ];
-  static override flags = {
-    model: Flags.string({ description: 'id of a model, to measure only that one', env: 'SERVICE_MODEL' }),
-    html: Flags.string({ description: 'file for a report, as an HTML page', env: 'SERVICE_HTML' }),
+  static override flags = withVariables({
+    model: Flags.string({ description: 'id of a model, to measure only that one' }),
+    html: Flags.string({ description: 'file for a report, as an HTML page' }),
     force: forceFlag,
-    docs: Flags.string({
-      description: 'file of documents, one {"id": …, "text": …} on each line',
-      env: 'SERVICE_DOCS',
-    }),
-    queries: Flags.string({
-      description: 'file of queries, one {"id": …, "text": …} on each line',
-      env: 'SERVICE_QUERIES',
-    }),
-    qrels: Flags.string({
-      description: 'relevance judgements (qrels) in the TREC format',
-      env: 'SERVICE_QRELS',
-    }),
-  };
+    docs: Flags.string({ description: 'file of documents, one {"id": …, "text": …} on each line' }),
+    queries: Flags.string({ description: 'file of queries, one {"id": …, "text": …} on each line' }),
+    qrels: Flags.string({ description: 'relevance judgements (qrels) in the TREC format' }),
+  });
 
   async run(): Promise<unknown> {
     const { flags } = await this.parse(ProjectionsEvaluate);

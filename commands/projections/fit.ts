@@ -1,10 +1,11 @@
 import { Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
 import { confirm } from '../../src/cli/confirm.ts';
-import { orgFlag, yesFlag } from '../../src/cli/flags.ts';
+import { orgFlag, withVariables, yesFlag } from '../../src/cli/flags.ts';
 import { invalidRequest } from '../../src/platform/errors.ts';
 
 export default class ProjectionsFit extends BaseCommand {
+  static override setsUp = true;
   static override description =
     'Fit the map from the vectors of a model to the canonical latent space, and put it to use.\n' +
     'The command embeds calibration texts, aligns their vectors, and measures the map on held-out texts. With ' +
@@ -13,42 +14,23 @@ export default class ProjectionsFit extends BaseCommand {
     '<%= config.bin %> projections fit --model vendor-b/embedding-001 --reference',
     '<%= config.bin %> projections fit --model vendor-e/embeddings-v3 --from-bucket manuals --yes --json',
   ];
-  static override flags = {
-    model: Flags.string({ description: 'id of the model', required: true, env: 'SERVICE_MODEL' }),
-    reference: Flags.boolean({ description: 'define the space with this model', env: 'SERVICE_REFERENCE' }),
+  static override flags = withVariables({
+    model: Flags.string({ description: 'id of the model', required: true }),
+    reference: Flags.boolean({ description: 'define the space with this model' }),
     corpus: Flags.string({
       description:
         'file of your own texts, one {"text": …} on each line (default: the texts that the space was made from, or the built-in ones)',
-      env: 'SERVICE_CORPUS',
     }),
-    'from-bucket': Flags.string({
-      description: 'name or id of a bucket whose chunks are the texts',
-      env: 'SERVICE_FROM_BUCKET',
-    }),
+    'from-bucket': Flags.string({ description: 'name or id of a bucket whose chunks are the texts' }),
     org: orgFlag,
-    pairs: Flags.integer({
-      description: 'maximum number of texts',
-      default: 5000,
-      min: 1,
-      max: 10_000,
-      env: 'SERVICE_PAIRS',
-    }),
+    pairs: Flags.integer({ description: 'maximum number of texts', default: 5000, min: 1, max: 10_000 }),
     method: Flags.option({ options: ['procrustes', 'ridge'] as const, default: 'procrustes' as const })({
       description: 'method of alignment',
-      env: 'SERVICE_METHOD',
     }),
-    'allow-few-pairs': Flags.boolean({
-      description: 'allow fewer than 500 texts',
-      env: 'SERVICE_ALLOW_FEW_PAIRS',
-    }),
-    activate: Flags.boolean({
-      description: 'put the map to use, or only store it',
-      default: true,
-      allowNo: true,
-      env: 'SERVICE_ACTIVATE',
-    }),
+    'allow-few-pairs': Flags.boolean({ description: 'allow fewer than 500 texts' }),
+    activate: Flags.boolean({ description: 'put the map to use, or only store it', default: true, allowNo: true }),
     yes: yesFlag,
-  };
+  });
 
   async run(): Promise<unknown> {
     const { flags } = await this.parse(ProjectionsFit);

@@ -1,16 +1,16 @@
 import { Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
+import { withVariables } from '../../src/cli/flags.ts';
 
 export default class ProjectionsList extends BaseCommand {
-  static override setsUp = false;
   static override description = 'List the maps that were fitted, newest first, and show which of them are in use.';
   static override examples = [
     '<%= config.bin %> projections list',
     '<%= config.bin %> projections list --model vendor-a/text-embedding-3-small --json',
   ];
-  static override flags = {
-    model: Flags.string({ description: 'id of a model, to list only its maps', env: 'SERVICE_MODEL' }),
-  };
+  static override flags = withVariables({
+    model: Flags.string({ description: 'id of a model, to list only its maps' }),
+  });
 
   async run(): Promise<unknown> {
     const { flags } = await this.parse(ProjectionsList);

@@ -1,16 +1,15 @@
 import { BaseCommand } from '../../src/cli/base-command.ts';
 import { confirm } from '../../src/cli/confirm.ts';
-import { mapVersionArg, yesFlag } from '../../src/cli/flags.ts';
+import { mapVersionArg, withVariables, yesFlag } from '../../src/cli/flags.ts';
 
 export default class ProjectionsRetire extends BaseCommand {
-  static override setsUp = false;
   static override description = 'Retire a map for good. If it is in use, the vectors of its model become native again.';
   static override examples = [
     '<%= config.bin %> projections retire 3',
     '<%= config.bin %> projections retire 3 --yes --json',
   ];
   static override args = { version: mapVersionArg };
-  static override flags = { yes: yesFlag };
+  static override flags = withVariables({ yes: yesFlag });
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(ProjectionsRetire);

@@ -2,7 +2,6 @@ import { BaseCommand } from '../../src/cli/base-command.ts';
 import { mapVersionArg } from '../../src/cli/flags.ts';
 
 export default class ProjectionsShow extends BaseCommand {
-  static override setsUp = false;
   static override description = 'Show a map and its measurements on held-out texts.';
   static override examples = ['<%= config.bin %> projections show 3', '<%= config.bin %> projections show 3 --json'];
   static override args = { version: mapVersionArg };

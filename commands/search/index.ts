@@ -1,9 +1,8 @@
-import { Args, Flags } from '@oclif/core';
+import { Flags } from '@oclif/core';
 import { BaseCommand, type SessionFlags } from '../../src/cli/base-command.ts';
-import { bucketFlag, jsonOf, numberOf, orgFlag } from '../../src/cli/flags.ts';
+import { bucketFlag, jsonOf, numberOf, orgFlag, requiredArg, withVariables } from '../../src/cli/flags.ts';
 
 export default class Search extends BaseCommand {
-  static override setsUp = false;
   static override description =
     'Find the passages of a bucket that answer a query, best first.\n' +
     'The command prints the best sentences of each passage; --full prints whole passages. With --json ' +
@@ -12,57 +11,35 @@ export default class Search extends BaseCommand {
     "<%= config.bin %> search 'how long is the warranty' --bucket manuals",
     `<%= config.bin %> search 'parental leave' --filter '{"department":"hr"}' --top-k 3 --json`,
   ];
-  static override args = {
-    query: Args.string({ description: 'question or words to search for', required: true, ignoreStdin: true }),
-  };
-  static override flags = {
+  static override args = { query: requiredArg('question or words to search for') };
+  static override flags = withVariables({
     org: orgFlag,
     bucket: bucketFlag,
     'top-k': Flags.integer({
       description: 'maximum number of results, up to 100; also --limit, as in other commands',
       aliases: ['limit'],
       default: 10,
-      env: 'SERVICE_TOP_K',
     }),
-    mode: Flags.string({
-      description: 'kind of search: hybrid, vector or keyword',
-      default: 'hybrid',
-      env: 'SERVICE_MODE',
-    }),
-    collection: Flags.string({
-      description: 'name or id of a collection, to search only there',
-      env: 'SERVICE_COLLECTION',
-    }),
-    filter: Flags.string({
-      description: 'metadata that documents must have, as JSON such as {"team":"legal"}',
-      env: 'SERVICE_FILTER',
-    }),
-    'min-score': Flags.string({
-      description: 'lowest score of a result, 0 to 1 (default: no limit)',
-      env: 'SERVICE_MIN_SCORE',
-    }),
+    mode: Flags.string({ description: 'kind of search: hybrid, vector or keyword', default: 'hybrid' }),
+    collection: Flags.string({ description: 'name or id of a collection, to search only there' }),
+    filter: Flags.string({ description: 'metadata that documents must have, as JSON such as {"team":"legal"}' }),
+    'min-score': Flags.string({ description: 'lowest score of a result, 0 to 1 (default: no limit)' }),
     'max-per-document': Flags.integer({
       description: 'maximum number of results from one document (default: no limit)',
-      env: 'SERVICE_MAX_PER_DOCUMENT',
     }),
-    full: Flags.boolean({
-      description: 'print whole passages instead of the sentences that answer best',
-      env: 'SERVICE_FULL',
-    }),
-    rerank: Flags.boolean({ description: 'order the results with the configured reranker', env: 'SERVICE_RERANK' }),
+    full: Flags.boolean({ description: 'print whole passages instead of the sentences that answer best' }),
+    rerank: Flags.boolean({ description: 'order the results with the configured reranker' }),
     highlight: Flags.boolean({
       description: 'mark the words of the query in colour; with --json, add the sentences that contain them',
       default: true,
       allowNo: true,
-      env: 'SERVICE_HIGHLIGHT',
     }),
     correct: Flags.boolean({
       description: 'replace a word that no document contains with the most similar one that occurs',
       default: true,
       allowNo: true,
-      env: 'SERVICE_CORRECT',
     }),
-  };
+  });
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(Search);

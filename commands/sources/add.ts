@@ -1,11 +1,19 @@
-import { Args, Flags } from '@oclif/core';
+import { Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
-import { accessFlags, accessOf, bucketFlag, listFlag, listOf, orgFlag } from '../../src/cli/flags.ts';
+import {
+  accessFlags,
+  accessOf,
+  bucketFlag,
+  listFlag,
+  listOf,
+  orgFlag,
+  requiredArg,
+  withVariables,
+} from '../../src/cli/flags.ts';
 import { asTyped } from '../../src/cli/output.ts';
 import { connectionFlag, placeConfigOf, placeFlags } from '../../src/cli/source-flags.ts';
 
 export default class SourcesAdd extends BaseCommand {
-  static override setsUp = false;
   static override description =
     'Connect a source whose contents become documents of a bucket: a folder, a bucket on S3, a WebDAV server, a Git ' +
     'repository, a website, a mailbox, a table, or an account on the internet.\n' +
@@ -16,30 +24,19 @@ export default class SourcesAdd extends BaseCommand {
     '<%= config.bin %> sources add articles --connection crm --table articles --text "{{title}} {{body}}" --schedule "0 * * * *"',
     '<%= config.bin %> sources add guide --connection site --start https://docs.example.com/guide/ --exclude "**/*print=*"',
   ];
-  static override args = {
-    name: Args.string({ description: 'name of the source', required: true, ignoreStdin: true }),
-  };
-  static override flags = {
+  static override args = { name: requiredArg('name of the source') };
+  static override flags = withVariables({
     org: orgFlag,
     bucket: bucketFlag,
     connection: connectionFlag({ required: true }),
     ...placeFlags,
-    tag: listFlag('key:value that searches can filter by; may be given several times', 'SERVICE_TAG'),
-    schedule: Flags.string({
-      description: 'cron expression of five fields, in UTC, such as "30 2 * * *"',
-      env: 'SERVICE_SCHEDULE',
-    }),
-    user: Flags.string({ description: 'id or email of the owner (default: the organization)', env: 'SERVICE_USER' }),
-    versions: Flags.string({
-      description: 'replace or keep earlier versions of changed entries (default: replace)',
-      env: 'SERVICE_VERSIONS',
-    }),
+    tag: listFlag('key:value that searches can filter by; may be given several times'),
+    schedule: Flags.string({ description: 'cron expression of five fields, in UTC, such as "30 2 * * *"' }),
+    user: Flags.string({ description: 'id or email of the owner (default: the organization)' }),
+    versions: Flags.string({ description: 'replace or keep earlier versions of changed entries (default: replace)' }),
     ...accessFlags,
-    'privacy-level': Flags.integer({
-      description: 'privacy level of its documents, 1 to 10 (default: 1)',
-      env: 'SERVICE_PRIVACY_LEVEL',
-    }),
-  };
+    'privacy-level': Flags.integer({ description: 'privacy level of its documents, 1 to 10 (default: 1)' }),
+  });
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(SourcesAdd);

@@ -1,12 +1,11 @@
 import { Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
-import { accessFlags, accessOf, orgFlag, sourceArg } from '../../src/cli/flags.ts';
+import { accessFlags, accessOf, orgFlag, sourceArg, withVariables } from '../../src/cli/flags.ts';
 import { note } from '../../src/cli/output.ts';
 import { placeConfigOf, placeFlags } from '../../src/cli/source-flags.ts';
 import { invalidRequest } from '../../src/platform/errors.ts';
 
 export default class SourcesChange extends BaseCommand {
-  static override setsUp = false;
   static override description =
     'Change what a source reads, its schedule, or who may read its documents.\n' +
     'Flags for what it reads replace all earlier settings of this kind. The next synchronisation removes ' +
@@ -17,25 +16,17 @@ export default class SourcesChange extends BaseCommand {
     '<%= config.bin %> sources change handbook --no-schedule',
   ];
   static override args = { source: sourceArg };
-  static override flags = {
+  static override flags = withVariables({
     org: orgFlag,
     ...placeFlags,
     ...accessFlags,
     'any-reader': Flags.boolean({
       description: 'give all documents of the source the default access policy of the bucket',
       exclusive: ['reader', 'group'],
-      env: 'SERVICE_ANY_READER',
     }),
-    schedule: Flags.string({
-      description: 'cron expression of five fields, in UTC, such as "30 2 * * *"',
-      env: 'SERVICE_SCHEDULE',
-    }),
-    'no-schedule': Flags.boolean({
-      description: 'synchronise only on request',
-      exclusive: ['schedule'],
-      env: 'SERVICE_NO_SCHEDULE',
-    }),
-  };
+    schedule: Flags.string({ description: 'cron expression of five fields, in UTC, such as "30 2 * * *"' }),
+    'no-schedule': Flags.boolean({ description: 'synchronise only on request', exclusive: ['schedule'] }),
+  });
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(SourcesChange);

@@ -1,11 +1,10 @@
 import { BaseCommand } from '../../src/cli/base-command.ts';
-import { limitFlag, orgFlag, sourceArg } from '../../src/cli/flags.ts';
+import { limitFlag, orgFlag, sourceArg, withVariables } from '../../src/cli/flags.ts';
 import { note } from '../../src/cli/output.ts';
 
 const FAULTS_MAX = 1000;
 
 export default class SourcesFaults extends BaseCommand {
-  static override setsUp = false;
   static override description =
     'List the entries of a source that its last synchronisation could not read, with the reason.\n' +
     'Their documents stay. "sources sync SOURCE --entry KEY" reads one of them again.';
@@ -14,7 +13,7 @@ export default class SourcesFaults extends BaseCommand {
     '<%= config.bin %> sources faults handbook --limit 1000 --json',
   ];
   static override args = { source: sourceArg };
-  static override flags = { org: orgFlag, limit: limitFlag('entries', { max: FAULTS_MAX }) };
+  static override flags = withVariables({ org: orgFlag, limit: limitFlag('entries', { max: FAULTS_MAX }) });
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(SourcesFaults);

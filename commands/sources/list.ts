@@ -1,22 +1,20 @@
 import { Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
-import { orgFlag } from '../../src/cli/flags.ts';
+import { orgFlag, withVariables } from '../../src/cli/flags.ts';
 
 export default class SourcesList extends BaseCommand {
-  static override setsUp = false;
   static override description =
     'List the connected sources of an organization.\nWith --json the output is the response of GET /v1/memory/sources.';
   static override examples = [
     '<%= config.bin %> sources list',
     '<%= config.bin %> sources list --user ann@example.com --json',
   ];
-  static override flags = {
+  static override flags = withVariables({
     org: orgFlag,
     user: Flags.string({
       description: 'id or email of a user, to list only the sources of that user and of the organization',
-      env: 'SERVICE_USER',
     }),
-  };
+  });
 
   async run(): Promise<unknown> {
     const { flags } = await this.parse(SourcesList);

@@ -1,9 +1,8 @@
 import { BaseCommand } from '../../src/cli/base-command.ts';
-import { orgFlag, sourceArg } from '../../src/cli/flags.ts';
+import { orgFlag, sourceArg, withVariables } from '../../src/cli/flags.ts';
 import { asTyped } from '../../src/cli/output.ts';
 
 export default class SourcesPause extends BaseCommand {
-  static override setsUp = false;
   static override description =
     'Pause a source: stop its synchronisation if one is running, and start none until "sources resume".\n' +
     'Its documents can still be searched. What the stopped synchronisation has finished stays.';
@@ -12,7 +11,7 @@ export default class SourcesPause extends BaseCommand {
     '<%= config.bin %> sources pause handbook --org acme --json',
   ];
   static override args = { source: sourceArg };
-  static override flags = { org: orgFlag };
+  static override flags = withVariables({ org: orgFlag });
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(SourcesPause);

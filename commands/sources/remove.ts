@@ -1,10 +1,9 @@
 import { Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
 import { confirm } from '../../src/cli/confirm.ts';
-import { orgFlag, sourceArg, yesFlag } from '../../src/cli/flags.ts';
+import { orgFlag, sourceArg, withVariables, yesFlag } from '../../src/cli/flags.ts';
 
 export default class SourcesRemove extends BaseCommand {
-  static override setsUp = false;
   static override description =
     'Disconnect a source and remove its documents from the bucket. The source itself stays unchanged.';
   static override examples = [
@@ -12,14 +11,11 @@ export default class SourcesRemove extends BaseCommand {
     '<%= config.bin %> sources remove handbook --keep-documents --yes --json',
   ];
   static override args = { source: sourceArg };
-  static override flags = {
+  static override flags = withVariables({
     org: orgFlag,
     yes: yesFlag,
-    'keep-documents': Flags.boolean({
-      description: 'leave its documents in the bucket, as if they had been uploaded',
-      env: 'SERVICE_KEEP_DOCUMENTS',
-    }),
-  };
+    'keep-documents': Flags.boolean({ description: 'leave its documents in the bucket, as if they had been uploaded' }),
+  });
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(SourcesRemove);

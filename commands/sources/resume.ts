@@ -1,8 +1,7 @@
 import { BaseCommand } from '../../src/cli/base-command.ts';
-import { orgFlag, sourceArg } from '../../src/cli/flags.ts';
+import { orgFlag, sourceArg, withVariables } from '../../src/cli/flags.ts';
 
 export default class SourcesResume extends BaseCommand {
-  static override setsUp = false;
   static override description =
     'Resume a paused source. A synchronisation is queued at once, and continues where the stopped one ended.';
   static override examples = [
@@ -10,7 +9,7 @@ export default class SourcesResume extends BaseCommand {
     '<%= config.bin %> sources resume handbook --org acme --json',
   ];
   static override args = { source: sourceArg };
-  static override flags = { org: orgFlag };
+  static override flags = withVariables({ org: orgFlag });
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(SourcesResume);

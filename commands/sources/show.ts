@@ -1,12 +1,11 @@
 import { BaseCommand } from '../../src/cli/base-command.ts';
-import { orgFlag, sourceArg } from '../../src/cli/flags.ts';
+import { orgFlag, sourceArg, withVariables } from '../../src/cli/flags.ts';
 import { note } from '../../src/cli/output.ts';
 
 /** Maximum number of faulty entries to show. */
 const FAULTS_SHOWN = 20;
 
 export default class SourcesShow extends BaseCommand {
-  static override setsUp = false;
   static override description =
     'Show a connected source: its settings, its state, the counts of its last synchronisation, its last error, and ' +
     'the first entries that could not be read.';
@@ -15,7 +14,7 @@ export default class SourcesShow extends BaseCommand {
     '<%= config.bin %> sources show handbook --org acme --json',
   ];
   static override args = { source: sourceArg };
-  static override flags = { org: orgFlag };
+  static override flags = withVariables({ org: orgFlag });
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(SourcesShow);

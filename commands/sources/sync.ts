@@ -1,10 +1,9 @@
 import { Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
-import { listFlag, listOf, orgFlag, sourceArg } from '../../src/cli/flags.ts';
+import { listFlag, listOf, orgFlag, sourceArg, withVariables } from '../../src/cli/flags.ts';
 import { note } from '../../src/cli/output.ts';
 
 export default class SourcesSync extends BaseCommand {
-  static override setsUp = false;
   static override description =
     'Synchronise a connected source now, and wait until its documents can be searched.\n' +
     'The command does the work itself if no worker is running.';
@@ -14,20 +13,14 @@ export default class SourcesSync extends BaseCommand {
     '<%= config.bin %> sources sync handbook --entry reports/2024.pdf',
   ];
   static override args = { source: sourceArg };
-  static override flags = {
+  static override flags = withVariables({
     org: orgFlag,
     'allow-empty': Flags.boolean({
       description: 'remove all documents of the source if it has no entries; for a source that you emptied on purpose',
     }),
-    entry: listFlag(
-      'key of an entry to read instead of all, as in "sources faults"; may be given several times',
-      'SERVICE_ENTRY',
-    ),
-    'no-wait': Flags.boolean({
-      description: 'do not wait; "service serve" or a worker does the work',
-      env: 'SERVICE_NO_WAIT',
-    }),
-  };
+    entry: listFlag('key of an entry to read instead of all, as in "sources faults"; may be given several times'),
+    'no-wait': Flags.boolean({ description: 'do not wait; "service serve" or a worker does the work' }),
+  });
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(SourcesSync);

@@ -1,7 +1,7 @@
 import { Args } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
 import { describePreview } from '../../src/cli/describe-preview.ts';
-import { limitFlag, orgFlag } from '../../src/cli/flags.ts';
+import { limitFlag, orgFlag, withVariables } from '../../src/cli/flags.ts';
 import { connectionFlag, placeConfigOf, placeFlags } from '../../src/cli/source-flags.ts';
 import type { Column } from '../../src/cli/table.ts';
 import type { SourcePreview } from '../../src/memory/schema.ts';
@@ -11,7 +11,6 @@ const ENTRIES_MAX = 100;
 const TIME: Column<SourcePreview['entries'][number]> = ['time', ({ event_time: time }) => time];
 
 export default class SourcesTest extends BaseCommand {
-  static override setsUp = false;
   static override description =
     'Show what a synchronisation would find and cost, without reading or changing anything: the first entries, how ' +
     'many there are, their size, and the tokens and price of their vectors. For a connected source, it also shows ' +
@@ -25,12 +24,12 @@ export default class SourcesTest extends BaseCommand {
   static override args = {
     source: Args.string({ description: 'name or id of a connected source', ignoreStdin: true }),
   };
-  static override flags = {
+  static override flags = withVariables({
     org: orgFlag,
     connection: connectionFlag({ required: false }),
     ...placeFlags,
     limit: limitFlag('entries to show', { max: ENTRIES_MAX, usual: 10 }),
-  };
+  });
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(SourcesTest);

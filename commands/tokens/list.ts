@@ -1,13 +1,12 @@
 import { BaseCommand } from '../../src/cli/base-command.ts';
-import { orgFlag } from '../../src/cli/flags.ts';
+import { orgFlag, withVariables } from '../../src/cli/flags.ts';
 
 export default class TokensList extends BaseCommand {
-  static override setsUp = false;
   static override description =
     'List the assistants and other clients of the tool server that people gave access to, newest first.\n' +
     'Tokens from "tokens create" are not listed, because the service keeps no record of them.';
   static override examples = ['<%= config.bin %> tokens list', '<%= config.bin %> tokens list --org acme --json'];
-  static override flags = { org: orgFlag };
+  static override flags = withVariables({ org: orgFlag });
 
   async run(): Promise<unknown> {
     const { flags } = await this.parse(TokensList);

@@ -1,11 +1,10 @@
 import { Args, Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
 import { confirm } from '../../src/cli/confirm.ts';
-import { orgFlag, yesFlag } from '../../src/cli/flags.ts';
+import { orgFlag, withVariables, yesFlag } from '../../src/cli/flags.ts';
 import { invalidRequest } from '../../src/platform/errors.ts';
 
 export default class TokensRevoke extends BaseCommand {
-  static override setsUp = false;
   static override description =
     'Revoke one token by its id, the access of a client that "tokens list" shows, or all tokens of a user. They are ' +
     'refused within a second. Keys are not affected.\n' +
@@ -21,11 +20,11 @@ export default class TokensRevoke extends BaseCommand {
       ignoreStdin: true,
     }),
   };
-  static override flags = {
+  static override flags = withVariables({
     org: orgFlag,
-    user: Flags.string({ description: 'email or id of a user, to revoke all their tokens', env: 'SERVICE_USER' }),
+    user: Flags.string({ description: 'email or id of a user, to revoke all their tokens' }),
     yes: yesFlag,
-  };
+  });
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(TokensRevoke);

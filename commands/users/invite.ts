@@ -1,19 +1,15 @@
-import { Args } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
-import { orgFlag, serverUrlFlag } from '../../src/cli/flags.ts';
+import { orgFlag, requiredArg, serverUrlFlag, withVariables } from '../../src/cli/flags.ts';
 
 export default class UsersInvite extends BaseCommand {
-  static override setsUp = false;
   static override description =
     'Print an invitation link with which a person signs in as this user: with a password, or at the identity provider. It works once and expires after 7 days.';
   static override examples = [
     '<%= config.bin %> users invite ana@example.com',
     '<%= config.bin %> users invite ana@example.com --org acme --url https://service.example.com --json',
   ];
-  static override args = {
-    user: Args.string({ description: 'email or id of the user', required: true, ignoreStdin: true }),
-  };
-  static override flags = { org: orgFlag, url: serverUrlFlag };
+  static override args = { user: requiredArg('email or id of the user') };
+  static override flags = withVariables({ org: orgFlag, url: serverUrlFlag });
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(UsersInvite);

@@ -1,19 +1,15 @@
-import { Args } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
-import { orgFlag, serverUrlFlag } from '../../src/cli/flags.ts';
+import { orgFlag, requiredArg, serverUrlFlag, withVariables } from '../../src/cli/flags.ts';
 
 export default class UsersResetPassword extends BaseCommand {
-  static override setsUp = false;
   static override description =
     'Print a link to set a new password. It works once and expires after a day. Nothing changes until the link is used.';
   static override examples = [
     '<%= config.bin %> users reset-password ana@example.com',
     '<%= config.bin %> users reset-password ana@example.com --org acme --url https://service.example.com --json',
   ];
-  static override args = {
-    user: Args.string({ description: 'email or id of the user', required: true, ignoreStdin: true }),
-  };
-  static override flags = { org: orgFlag, url: serverUrlFlag };
+  static override args = { user: requiredArg('email or id of the user') };
+  static override flags = withVariables({ org: orgFlag, url: serverUrlFlag });
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(UsersResetPassword);

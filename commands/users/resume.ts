@@ -1,19 +1,15 @@
-import { Args } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
-import { orgFlag } from '../../src/cli/flags.ts';
+import { orgFlag, requiredArg, withVariables } from '../../src/cli/flags.ts';
 
 export default class UsersResume extends BaseCommand {
-  static override setsUp = false;
   static override description =
     'End the suspension of a user: tokens and keys that are still valid are accepted again.';
   static override examples = [
     '<%= config.bin %> users resume ana@example.com',
     '<%= config.bin %> users resume ana@example.com --org acme --json',
   ];
-  static override args = {
-    user: Args.string({ description: 'email or id of the user', required: true, ignoreStdin: true }),
-  };
-  static override flags = { org: orgFlag };
+  static override args = { user: requiredArg('email or id of the user') };
+  static override flags = withVariables({ org: orgFlag });
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(UsersResume);

@@ -1,23 +1,22 @@
 import { Args } from '@oclif/core';
 import { ROLES } from '../../src/access/caller.ts';
 import { BaseCommand } from '../../src/cli/base-command.ts';
-import { authLevelFlag, orgFlag } from '../../src/cli/flags.ts';
+import { authLevelFlag, orgFlag, requiredArg, withVariables } from '../../src/cli/flags.ts';
 
 export default class UsersSetRole extends BaseCommand {
-  static override setsUp = false;
   static override description = 'Change the role of a user, and with it the auth level.';
   static override examples = [
     '<%= config.bin %> users set-role ana@example.com owner --org acme',
     '<%= config.bin %> users set-role ana@example.com member --auth-level 5 --json',
   ];
   static override args = {
-    user: Args.string({ description: 'email or id of the user', required: true, ignoreStdin: true }),
+    user: requiredArg('email or id of the user'),
     role: Args.string({ description: 'new role', required: true, options: ROLES, ignoreStdin: true }),
   };
-  static override flags = {
+  static override flags = withVariables({
     org: orgFlag,
     'auth-level': authLevelFlag('highest privacy level of documents that the user can see (default: that of the role)'),
-  };
+  });
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(UsersSetRole);

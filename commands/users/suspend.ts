@@ -1,20 +1,16 @@
-import { Args } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
 import { confirm } from '../../src/cli/confirm.ts';
-import { orgFlag, yesFlag } from '../../src/cli/flags.ts';
+import { orgFlag, requiredArg, withVariables, yesFlag } from '../../src/cli/flags.ts';
 
 export default class UsersSuspend extends BaseCommand {
-  static override setsUp = false;
   static override description =
     'Suspend a user: within a second, all tokens and keys of the user are refused until you resume the user.';
   static override examples = [
     '<%= config.bin %> users suspend ana@example.com',
     '<%= config.bin %> users suspend ana@example.com --org acme --yes --json',
   ];
-  static override args = {
-    user: Args.string({ description: 'email or id of the user', required: true, ignoreStdin: true }),
-  };
-  static override flags = { org: orgFlag, yes: yesFlag };
+  static override args = { user: requiredArg('email or id of the user') };
+  static override flags = withVariables({ org: orgFlag, yes: yesFlag });
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(UsersSuspend);

@@ -1,11 +1,10 @@
-import { Args, Flags } from '@oclif/core';
+import { Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
-import { listOf, orgFlag } from '../../src/cli/flags.ts';
+import { listOf, orgFlag, requiredArg, withVariables } from '../../src/cli/flags.ts';
 import { asTyped } from '../../src/cli/output.ts';
 import { addressDescription, eventFlag } from '../../src/cli/webhook-flags.ts';
 
 export default class WebhooksAdd extends BaseCommand {
-  static override setsUp = false;
   static override description =
     'Have events posted to an address: states of jobs, documents, sources and workflow runs, and quotas.\n' +
     'The command shows the secret of the signatures only once. Addresses of your own network must be listed under ' +
@@ -14,14 +13,12 @@ export default class WebhooksAdd extends BaseCommand {
     '<%= config.bin %> webhooks add orders --address https://example.com/hooks',
     '<%= config.bin %> webhooks add alarms --address https://example.com/alarms --event job.failed --event source.failed --json',
   ];
-  static override args = {
-    name: Args.string({ description: 'name of the webhook', required: true, ignoreStdin: true }),
-  };
-  static override flags = {
+  static override args = { name: requiredArg('name of the webhook') };
+  static override flags = withVariables({
     org: orgFlag,
-    address: Flags.string({ description: addressDescription, required: true, env: 'SERVICE_ADDRESS' }),
+    address: Flags.string({ description: addressDescription, required: true }),
     event: eventFlag,
-  };
+  });
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(WebhooksAdd);

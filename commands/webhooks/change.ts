@@ -1,11 +1,10 @@
 import { Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
-import { listOf, orgFlag } from '../../src/cli/flags.ts';
+import { listOf, orgFlag, withVariables } from '../../src/cli/flags.ts';
 import { addressFlag, eventFlag, webhookArg } from '../../src/cli/webhook-flags.ts';
 import { invalidRequest } from '../../src/platform/errors.ts';
 
 export default class WebhooksChange extends BaseCommand {
-  static override setsUp = false;
   static override description =
     'Change the name, the address or the events of a webhook, or disable or enable it.\n' +
     'A disabled webhook gets no events; events that wait for delivery are dropped.';
@@ -15,14 +14,14 @@ export default class WebhooksChange extends BaseCommand {
     '<%= config.bin %> webhooks change orders --enable',
   ];
   static override args = { webhook: webhookArg };
-  static override flags = {
+  static override flags = withVariables({
     org: orgFlag,
-    name: Flags.string({ description: 'new name', env: 'SERVICE_NAME' }),
+    name: Flags.string({ description: 'new name' }),
     address: addressFlag,
     event: eventFlag,
-    enable: Flags.boolean({ description: 'send events to it again', exclusive: ['disable'], env: 'SERVICE_ENABLE' }),
-    disable: Flags.boolean({ description: 'send no events to it', env: 'SERVICE_DISABLE' }),
-  };
+    enable: Flags.boolean({ description: 'send events to it again', exclusive: ['disable'] }),
+    disable: Flags.boolean({ description: 'send no events to it' }),
+  });
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(WebhooksChange);

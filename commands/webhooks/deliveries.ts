@@ -1,12 +1,11 @@
 import { Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
-import { limitFlag, orgFlag } from '../../src/cli/flags.ts';
+import { limitFlag, orgFlag, withVariables } from '../../src/cli/flags.ts';
 import { webhookArg } from '../../src/cli/webhook-flags.ts';
 
 const DELIVERIES_MAX = 200;
 
 export default class WebhooksDeliveries extends BaseCommand {
-  static override setsUp = false;
   static override description =
     'List the deliveries of a webhook, newest first, with the reason for a failure.\n' +
     'Deliveries are listed for 7 days, failed ones for 30 days.';
@@ -15,11 +14,11 @@ export default class WebhooksDeliveries extends BaseCommand {
     '<%= config.bin %> webhooks deliveries orders --status failed --limit 200 --json',
   ];
   static override args = { webhook: webhookArg };
-  static override flags = {
+  static override flags = withVariables({
     org: orgFlag,
-    status: Flags.string({ description: 'list only pending, delivered or failed ones', env: 'SERVICE_STATUS' }),
+    status: Flags.string({ description: 'list only pending, delivered or failed ones' }),
     limit: limitFlag('deliveries', { max: DELIVERIES_MAX }),
-  };
+  });
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(WebhooksDeliveries);

@@ -1,11 +1,10 @@
 import { BaseCommand } from '../../src/cli/base-command.ts';
-import { orgFlag } from '../../src/cli/flags.ts';
+import { orgFlag, withVariables } from '../../src/cli/flags.ts';
 
 export default class WebhooksList extends BaseCommand {
-  static override setsUp = false;
   static override description = 'List the webhooks of an organization, by name, with their state.';
   static override examples = ['<%= config.bin %> webhooks list', '<%= config.bin %> webhooks list --org acme --json'];
-  static override flags = { org: orgFlag };
+  static override flags = withVariables({ org: orgFlag });
 
   async run(): Promise<unknown> {
     const { flags } = await this.parse(WebhooksList);

@@ -1,10 +1,9 @@
 import { BaseCommand } from '../../src/cli/base-command.ts';
 import { confirm } from '../../src/cli/confirm.ts';
-import { orgFlag, yesFlag } from '../../src/cli/flags.ts';
+import { orgFlag, withVariables, yesFlag } from '../../src/cli/flags.ts';
 import { webhookArg } from '../../src/cli/webhook-flags.ts';
 
 export default class WebhooksRemove extends BaseCommand {
-  static override setsUp = false;
   static override description =
     'Remove a webhook with its secret and its list of deliveries. Events that wait are not sent.';
   static override examples = [
@@ -12,7 +11,7 @@ export default class WebhooksRemove extends BaseCommand {
     '<%= config.bin %> webhooks remove orders --yes --json',
   ];
   static override args = { webhook: webhookArg };
-  static override flags = { org: orgFlag, yes: yesFlag };
+  static override flags = withVariables({ org: orgFlag, yes: yesFlag });
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(WebhooksRemove);

@@ -1,11 +1,10 @@
 import { Args, Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
-import { orgFlag } from '../../src/cli/flags.ts';
+import { orgFlag, withVariables } from '../../src/cli/flags.ts';
 import { webhookArg } from '../../src/cli/webhook-flags.ts';
 import { invalidRequest } from '../../src/platform/errors.ts';
 
 export default class WebhooksReplay extends BaseCommand {
-  static override setsUp = false;
   static override description =
     'Send one delivery again, or all failed deliveries since a time.\n' +
     'Each delivery keeps its id, so that the receiver can ignore one that it already has.';
@@ -17,13 +16,12 @@ export default class WebhooksReplay extends BaseCommand {
     webhook: webhookArg,
     delivery: Args.string({ description: 'id of the delivery', ignoreStdin: true }),
   };
-  static override flags = {
+  static override flags = withVariables({
     org: orgFlag,
     'failed-since': Flags.string({
       description: 'replay the failed deliveries of events since this time, such as 2026-05-01T00:00:00Z',
-      env: 'SERVICE_FAILED_SINCE',
     }),
-  };
+  });
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(WebhooksReplay);

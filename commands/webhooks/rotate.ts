@@ -1,10 +1,9 @@
 import { Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
-import { numberOf, orgFlag } from '../../src/cli/flags.ts';
+import { numberOf, orgFlag, withVariables } from '../../src/cli/flags.ts';
 import { webhookArg } from '../../src/cli/webhook-flags.ts';
 
 export default class WebhooksRotate extends BaseCommand {
-  static override setsUp = false;
   static override description =
     'Replace the secret of a webhook. The command shows the new secret only once.\n' +
     'For 24 hours, or as --overlap-hours says, both secrets sign events, so that the receiver can switch to the new ' +
@@ -14,13 +13,10 @@ export default class WebhooksRotate extends BaseCommand {
     '<%= config.bin %> webhooks rotate orders --overlap-hours 0 --json',
   ];
   static override args = { webhook: webhookArg };
-  static override flags = {
+  static override flags = withVariables({
     org: orgFlag,
-    'overlap-hours': Flags.string({
-      description: 'hours for which both secrets sign events, up to 168 (default: 24)',
-      env: 'SERVICE_OVERLAP_HOURS',
-    }),
-  };
+    'overlap-hours': Flags.string({ description: 'hours for which both secrets sign events, up to 168 (default: 24)' }),
+  });
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(WebhooksRotate);

@@ -1,10 +1,9 @@
 import { BaseCommand } from '../../src/cli/base-command.ts';
-import { orgFlag } from '../../src/cli/flags.ts';
+import { orgFlag, withVariables } from '../../src/cli/flags.ts';
 import { asTyped, note } from '../../src/cli/output.ts';
 import { webhookArg } from '../../src/cli/webhook-flags.ts';
 
 export default class WebhooksTest extends BaseCommand {
-  static override setsUp = false;
   static override description =
     'Send an event of the type webhook.test to a webhook.\nA server or reaper sends it, within about a second.';
   static override examples = [
@@ -12,7 +11,7 @@ export default class WebhooksTest extends BaseCommand {
     '<%= config.bin %> webhooks test orders --org acme --json',
   ];
   static override args = { webhook: webhookArg };
-  static override flags = { org: orgFlag };
+  static override flags = withVariables({ org: orgFlag });
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(WebhooksTest);

@@ -1,22 +1,21 @@
 import { Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
+import { withVariables } from '../../src/cli/flags.ts';
 import { runWorker } from '../../src/cli/run-worker.ts';
 
 export default class WorkerEmbed extends BaseCommand {
   static override needsProviders = true;
-  static override setsUp = false;
   static override description = 'Run a worker for bulk embedding jobs, until stopped by Ctrl-C or SIGTERM.';
   static override examples = [
     '<%= config.bin %> worker embed',
     '<%= config.bin %> worker embed --concurrency 4 --json',
   ];
-  static override flags = {
+  static override flags = withVariables({
     concurrency: Flags.integer({
       description: 'number of jobs at a time (default: the setting workers.embed_concurrency)',
       min: 1,
-      env: 'SERVICE_CONCURRENCY',
     }),
-  };
+  });
 
   async run(): Promise<void> {
     const { flags } = await this.parse(WorkerEmbed);

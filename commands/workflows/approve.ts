@@ -1,13 +1,11 @@
-import { Args, Flags } from '@oclif/core';
 import { canAsk, notConfirmed } from '../../src/cli/confirm.ts';
-import { listOf, orgFlag } from '../../src/cli/flags.ts';
+import { listFlag, listOf, orgFlag, requiredArg, withVariables } from '../../src/cli/flags.ts';
 import type { Session } from '../../src/cli/session.ts';
 import { WorkflowRunCommand } from '../../src/cli/workflow-run-command.ts';
 import { invalidRequest } from '../../src/platform/errors.ts';
 import type { RunReply } from '../../src/workflows/schema.ts';
 
 export default class WorkflowsApprove extends WorkflowRunCommand {
-  static override setsUp = false;
   static override description =
     'Approve or decline the changes that a run is waiting for, and continue it as a new run.\n' +
     'Completed blocks do not run again. An approved block runs with the arguments that the run shows; a declined ' +
@@ -20,24 +18,14 @@ export default class WorkflowsApprove extends WorkflowRunCommand {
     '<%= config.bin %> workflows approve "Weekly report" run_01h8 --approve send --decline remind --json',
   ];
   static override args = {
-    workflow: Args.string({ description: 'name or id of the workflow', required: true, ignoreStdin: true }),
-    run: Args.string({ description: 'id of the waiting run', required: true, ignoreStdin: true }),
+    workflow: requiredArg('name or id of the workflow'),
+    run: requiredArg('id of the waiting run'),
   };
-  static override flags = {
+  static override flags = withVariables({
     org: orgFlag,
-    approve: Flags.string({
-      description: 'id of a block that may make its change; may be given several times',
-      multiple: true,
-      multipleNonGreedy: true,
-      env: 'SERVICE_APPROVE',
-    }),
-    decline: Flags.string({
-      description: 'id of a block that must not make its change; may be given several times',
-      multiple: true,
-      multipleNonGreedy: true,
-      env: 'SERVICE_DECLINE',
-    }),
-  };
+    approve: listFlag('id of a block that may make its change; may be given several times'),
+    decline: listFlag('id of a block that must not make its change; may be given several times'),
+  });
 
   async run(): Promise<RunReply> {
     const { args, flags } = await this.parse(WorkflowsApprove);

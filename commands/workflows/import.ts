@@ -1,10 +1,9 @@
-import { Args, Flags } from '@oclif/core';
+import { Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
-import { orgFlag } from '../../src/cli/flags.ts';
+import { orgFlag, requiredArg, withVariables } from '../../src/cli/flags.ts';
 import { note } from '../../src/cli/output.ts';
 
 export default class WorkflowsImport extends BaseCommand {
-  static override setsUp = false;
   static override description =
     'Import the definition of a workflow from a JSON or YAML file.\n' +
     'The file has the name and the definition, or with --name the definition alone. If a workflow of that name ' +
@@ -14,14 +13,12 @@ export default class WorkflowsImport extends BaseCommand {
     '<%= config.bin %> workflows import weekly-report.yaml',
     '<%= config.bin %> workflows import definition.json --name "Weekly report" --publish --json',
   ];
-  static override args = {
-    file: Args.string({ description: 'JSON or YAML file; - reads stdin', required: true, ignoreStdin: true }),
-  };
-  static override flags = {
+  static override args = { file: requiredArg('JSON or YAML file; - reads stdin') };
+  static override flags = withVariables({
     org: orgFlag,
-    name: Flags.string({ description: 'name of the workflow (default: the one in the file)', env: 'SERVICE_NAME' }),
-    publish: Flags.boolean({ description: 'publish the version that was imported', env: 'SERVICE_PUBLISH' }),
-  };
+    name: Flags.string({ description: 'name of the workflow (default: the one in the file)' }),
+    publish: Flags.boolean({ description: 'publish the version that was imported' }),
+  });
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(WorkflowsImport);

@@ -1,12 +1,11 @@
 import { BaseCommand } from '../../src/cli/base-command.ts';
-import { orgFlag } from '../../src/cli/flags.ts';
+import { orgFlag, withVariables } from '../../src/cli/flags.ts';
 
 export default class WorkflowsList extends BaseCommand {
-  static override setsUp = false;
   static override description =
     'List the workflows of an organization.\nWith --json the output is the response of GET /v1/workflows.';
   static override examples = ['<%= config.bin %> workflows list', '<%= config.bin %> workflows list --org acme --json'];
-  static override flags = { org: orgFlag };
+  static override flags = withVariables({ org: orgFlag });
 
   async run(): Promise<unknown> {
     const { flags } = await this.parse(WorkflowsList);

@@ -1,26 +1,19 @@
-import { Args, Flags } from '@oclif/core';
+import { Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
-import { orgFlag } from '../../src/cli/flags.ts';
+import { orgFlag, requiredArg, withVariables } from '../../src/cli/flags.ts';
 
 export default class WorkflowsPublish extends BaseCommand {
-  static override setsUp = false;
   static override description =
     'Publish a version of a workflow, so that runs use it. An earlier version can be published again.';
   static override examples = [
     '<%= config.bin %> workflows publish "Weekly report"',
     '<%= config.bin %> workflows publish "Weekly report" --at-version 2 --json',
   ];
-  static override args = {
-    workflow: Args.string({ description: 'name or id of the workflow', required: true, ignoreStdin: true }),
-  };
-  static override flags = {
+  static override args = { workflow: requiredArg('name or id of the workflow') };
+  static override flags = withVariables({
     org: orgFlag,
-    'at-version': Flags.integer({
-      description: 'version to publish (default: the latest)',
-      min: 1,
-      env: 'SERVICE_AT_VERSION',
-    }),
-  };
+    'at-version': Flags.integer({ description: 'version to publish (default: the latest)', min: 1 }),
+  });
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(WorkflowsPublish);

@@ -1,6 +1,6 @@
-import { Args, Flags } from '@oclif/core';
+import { Flags } from '@oclif/core';
 import { canAsk } from '../../src/cli/confirm.ts';
-import { listOf, orgFlag } from '../../src/cli/flags.ts';
+import { listFlag, listOf, orgFlag, requiredArg, withVariables } from '../../src/cli/flags.ts';
 import type { Session } from '../../src/cli/session.ts';
 import { WorkflowRunCommand } from '../../src/cli/workflow-run-command.ts';
 import { invalidRequest } from '../../src/platform/errors.ts';
@@ -10,7 +10,6 @@ import type { RunReply } from '../../src/workflows/schema.ts';
 const MODES = ['simulate', 'live', 'dry-run'] as const;
 
 export default class WorkflowsRun extends WorkflowRunCommand {
-  static override setsUp = false;
   static override description =
     'Run a workflow: simulate and live run the published version, dry-run the latest one.\n' +
     'Blocks that change something run only with --mode live, and only if you approve them. On a terminal, the ' +
@@ -21,33 +20,17 @@ export default class WorkflowsRun extends WorkflowRunCommand {
     '<%= config.bin %> workflows run "Weekly report" --input topic=pumps',
     '<%= config.bin %> workflows run "Weekly report" --input topic=pumps --mode live --approve send --json',
   ];
-  static override args = {
-    workflow: Args.string({ description: 'name or id of the workflow', required: true, ignoreStdin: true }),
-  };
-  static override flags = {
+  static override args = { workflow: requiredArg('name or id of the workflow') };
+  static override flags = withVariables({
     org: orgFlag,
     mode: Flags.string({
       description: 'simulate (changes nothing), live, or dry-run (the latest version, changes nothing)',
       default: 'simulate',
-      env: 'SERVICE_MODE',
     }),
-    input: Flags.string({
-      description: 'name=value of an input; JSON unless the input is a string; may be given several times',
-      multiple: true,
-      multipleNonGreedy: true,
-      env: 'SERVICE_INPUT',
-    }),
-    'inputs-file': Flags.string({
-      description: 'JSON or YAML file with all inputs; - reads stdin',
-      env: 'SERVICE_INPUTS_FILE',
-    }),
-    approve: Flags.string({
-      description: 'id of a block that may make its change without asking; may be given several times',
-      multiple: true,
-      multipleNonGreedy: true,
-      env: 'SERVICE_APPROVE',
-    }),
-  };
+    input: listFlag('name=value of an input; JSON unless the input is a string; may be given several times'),
+    'inputs-file': Flags.string({ description: 'JSON or YAML file with all inputs; - reads stdin' }),
+    approve: listFlag('id of a block that may make its change without asking; may be given several times'),
+  });
 
   async run(): Promise<RunReply> {
     const { args, flags } = await this.parse(WorkflowsRun);

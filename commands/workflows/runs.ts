@@ -1,11 +1,10 @@
 import { Args } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
-import { limitFlag, orgFlag } from '../../src/cli/flags.ts';
+import { limitFlag, orgFlag, requiredArg, withVariables } from '../../src/cli/flags.ts';
 
 const RUNS_MAX = 200;
 
 export default class WorkflowsRuns extends BaseCommand {
-  static override setsUp = false;
   static override description =
     'List the runs of a workflow, newest first, or show one of them with the results of its blocks.\n' +
     'Runs are kept for 90 days.';
@@ -14,13 +13,13 @@ export default class WorkflowsRuns extends BaseCommand {
     '<%= config.bin %> workflows runs "Weekly report" run_01h8 --json',
   ];
   static override args = {
-    workflow: Args.string({ description: 'name or id of the workflow', required: true, ignoreStdin: true }),
+    workflow: requiredArg('name or id of the workflow'),
     run: Args.string({ description: 'id of the run to show', ignoreStdin: true }),
   };
-  static override flags = {
+  static override flags = withVariables({
     org: orgFlag,
     limit: limitFlag('runs', { max: RUNS_MAX }),
-  };
+  });
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(WorkflowsRuns);

@@ -1,9 +1,8 @@
-import { Args, Flags } from '@oclif/core';
+import { Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
-import { orgFlag } from '../../src/cli/flags.ts';
+import { orgFlag, requiredArg, withVariables } from '../../src/cli/flags.ts';
 
 export default class WorkflowsShow extends BaseCommand {
-  static override setsUp = false;
   static override description =
     'Show a workflow: its versions, and the inputs and blocks of one of them.\n' +
     'With --json the output is the response of GET /v1/workflows/{id}, which has the whole definition.';
@@ -11,17 +10,11 @@ export default class WorkflowsShow extends BaseCommand {
     '<%= config.bin %> workflows show "Weekly report"',
     '<%= config.bin %> workflows show "Weekly report" --at-version 2 --json',
   ];
-  static override args = {
-    workflow: Args.string({ description: 'name or id of the workflow', required: true, ignoreStdin: true }),
-  };
-  static override flags = {
+  static override args = { workflow: requiredArg('name or id of the workflow') };
+  static override flags = withVariables({
     org: orgFlag,
-    'at-version': Flags.integer({
-      description: 'version to show (default: the latest)',
-      min: 1,
-      env: 'SERVICE_AT_VERSION',
-    }),
-  };
+    'at-version': Flags.integer({ description: 'version to show (default: the latest)', min: 1 }),
+  });
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(WorkflowsShow);

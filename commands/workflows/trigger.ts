@@ -1,10 +1,9 @@
-import { Args, Flags } from '@oclif/core';
+import { Flags } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
-import { orgFlag } from '../../src/cli/flags.ts';
+import { orgFlag, requiredArg, withVariables } from '../../src/cli/flags.ts';
 import { invalidRequest } from '../../src/platform/errors.ts';
 
 export default class WorkflowsTrigger extends BaseCommand {
-  static override setsUp = false;
   static override description =
     'Let a schedule, new documents of a bucket, or signed requests start a workflow.\n' +
     'A block that changes something waits for an approval, as in every live run. If the workflow has an input ' +
@@ -14,25 +13,14 @@ export default class WorkflowsTrigger extends BaseCommand {
     '<%= config.bin %> workflows trigger "Sort invoices" --on-documents invoices',
     '<%= config.bin %> workflows trigger "Answer by message" --webhook --mode simulate --json',
   ];
-  static override args = {
-    workflow: Args.string({ description: 'name or id of the workflow', required: true, ignoreStdin: true }),
-  };
-  static override flags = {
+  static override args = { workflow: requiredArg('name or id of the workflow') };
+  static override flags = withVariables({
     org: orgFlag,
-    schedule: Flags.string({
-      description: 'cron expression of five fields, in UTC, such as "30 2 * * *"',
-      env: 'SERVICE_SCHEDULE',
-    }),
-    'on-documents': Flags.string({
-      description: 'name or id of a bucket; each new document in it starts a run',
-      env: 'SERVICE_ON_DOCUMENTS',
-    }),
-    webhook: Flags.boolean({
-      description: 'start on signed requests; prints the secret for the signatures',
-      env: 'SERVICE_WEBHOOK',
-    }),
-    mode: Flags.string({ description: 'live or simulate (default: live)', env: 'SERVICE_MODE' }),
-  };
+    schedule: Flags.string({ description: 'cron expression of five fields, in UTC, such as "30 2 * * *"' }),
+    'on-documents': Flags.string({ description: 'name or id of a bucket; each new document in it starts a run' }),
+    webhook: Flags.boolean({ description: 'start on signed requests; prints the secret for the signatures' }),
+    mode: Flags.string({ description: 'live or simulate (default: live)' }),
+  });
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(WorkflowsTrigger);

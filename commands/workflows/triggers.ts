@@ -1,18 +1,14 @@
-import { Args } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
-import { orgFlag } from '../../src/cli/flags.ts';
+import { orgFlag, requiredArg, withVariables } from '../../src/cli/flags.ts';
 
 export default class WorkflowsTriggers extends BaseCommand {
-  static override setsUp = false;
   static override description = 'List the triggers of a workflow, with the reason if the last start of one failed.';
   static override examples = [
     '<%= config.bin %> workflows triggers "Sort invoices"',
     '<%= config.bin %> workflows triggers "Sort invoices" --json',
   ];
-  static override args = {
-    workflow: Args.string({ description: 'name or id of the workflow', required: true, ignoreStdin: true }),
-  };
-  static override flags = { org: orgFlag };
+  static override args = { workflow: requiredArg('name or id of the workflow') };
+  static override flags = withVariables({ org: orgFlag });
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(WorkflowsTriggers);

@@ -1,19 +1,17 @@
-import { Args } from '@oclif/core';
 import { BaseCommand } from '../../src/cli/base-command.ts';
-import { orgFlag } from '../../src/cli/flags.ts';
+import { orgFlag, requiredArg, withVariables } from '../../src/cli/flags.ts';
 
 export default class WorkflowsUntrigger extends BaseCommand {
-  static override setsUp = false;
   static override description = 'Remove a trigger of a workflow. Runs that it started continue.';
   static override examples = [
     '<%= config.bin %> workflows untrigger "Sort invoices" trg_01k9',
     '<%= config.bin %> workflows untrigger "Sort invoices" trg_01k9 --json',
   ];
   static override args = {
-    workflow: Args.string({ description: 'name or id of the workflow', required: true, ignoreStdin: true }),
-    trigger: Args.string({ description: 'id of the trigger', required: true, ignoreStdin: true }),
+    workflow: requiredArg('name or id of the workflow'),
+    trigger: requiredArg('id of the trigger'),
   };
-  static override flags = { org: orgFlag };
+  static override flags = withVariables({ org: orgFlag });
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(WorkflowsUntrigger);

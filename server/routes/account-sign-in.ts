@@ -25,8 +25,8 @@ type SignInAccess = Pick<Access, 'sessions' | 'accounts' | 'passkeys' | 'invitat
 /** Create the routes by which a person without a session gets one by a passkey, an invitation or a reset link. */
 export function accountSignInRoutes(sql: Sql, access: SignInAccess): Route[] {
   const { sessions, accounts, passkeys, invitations } = access;
-  const common = { method: 'POST', access: 'public', signsIn: true, errors: 'detail' } as const;
-  const json = { reads: 'json', bodyLimitBytes: SMALL_BODY_BYTES_MAX, refusals: [401, 409, 429] } as const;
+  const common = { method: 'POST', access: 'public', signsIn: true } as const;
+  const json = { bodyLimitBytes: SMALL_BODY_BYTES_MAX, refusals: [401, 409, 429] } as const;
   const sessionResponse = { 201: { description: 'The session, whose id is in the cookie', schema: SessionView } };
   const cookie = (value: string, origin: string | null) => {
     const maxAgeSeconds = value === '' ? 0 : PASSKEY_MS / 1000;
@@ -39,7 +39,6 @@ export function accountSignInRoutes(sql: Sql, access: SignInAccess): Route[] {
       path: `${PASSKEY_PATH}/options`,
       operationId: 'askToSignInByPasskey',
       summary: 'Options for navigator.credentials.get(), to sign in with a passkey',
-      reads: 'none',
       responses: { 200: { description: 'PublicKeyCredentialRequestOptionsJSON', schema: deviceQuestion } },
       refusals: [409],
       async handle({ origin }) {
@@ -116,8 +115,6 @@ function methodsRoute({ accounts, passkeys, oidcSignIn }: SignInAccess): Route {
     operationId: 'listSignInMethods',
     summary: 'Methods by which a person can sign in to the console',
     access: 'public',
-    errors: 'detail',
-    reads: 'none',
     capacity: 'none',
     responses: { 200: { description: 'The methods', schema: MethodsView } },
     async handle({ origin }) {

@@ -39,8 +39,8 @@ const AccountView = z
   })
   .meta({ id: 'Account' });
 
-const common = { access: 'caller', errors: 'detail', refusals: [403, 404, 409] } as const;
-const json = { reads: 'json', bodyLimitBytes: SMALL_BODY_BYTES_MAX } as const;
+const common = { access: 'caller', refusals: [403, 404, 409] } as const;
+const json = { bodyLimitBytes: SMALL_BODY_BYTES_MAX } as const;
 const sessionResponse = { 201: { description: 'The new session, whose id is in the cookie', schema: SessionView } };
 
 type AccountAccess = Pick<Access, 'sessions' | 'accounts' | 'passkeys'>;
@@ -70,7 +70,6 @@ export function accountRoutes(sql: Sql, access: AccountAccess): Route[] {
       path: PATH,
       operationId: 'getAccount',
       summary: 'The account of the person who is signed in: passkeys and organizations',
-      reads: 'none',
       responses: { 200: { description: 'The account', schema: AccountView } },
       async handle(context) {
         const account = await ownAccount(context);
@@ -157,7 +156,6 @@ function passkeyRoutes(access: AccountAccess): Route[] {
       path: `${PATH}/passkeys/options`,
       operationId: 'askForPasskey',
       summary: 'Options for navigator.credentials.create(), to add a passkey',
-      reads: 'none',
       responses: { 200: { description: 'PublicKeyCredentialCreationOptionsJSON', schema: deviceQuestion } },
       async handle(context) {
         const { origin } = context;
@@ -191,7 +189,6 @@ function passkeyRoutes(access: AccountAccess): Route[] {
       path: `${PATH}/passkeys/:passkey`,
       operationId: 'deletePasskey',
       summary: 'Delete a passkey of your own account',
-      reads: 'none',
       params: z.object({ passkey: z.string().min(1) }),
       responses: { 204: { description: 'Deleted' } },
       async handle(context) {

@@ -11,8 +11,6 @@ export function bucketMapRoutes(context: MapContext): Route[] {
       operationId: 'getBucketMap',
       summary: 'A sample of the chunks of a bucket in two dimensions: the first principal components of their vectors',
       access: 'search',
-      errors: 'detail',
-      reads: 'none',
       capacity: 'maps',
       params: z.object({ bucket: z.string().min(1).describe('id or name') }),
       query: BucketMapQuery,

@@ -21,7 +21,6 @@ export function calibrationRoutes(requests: CalibrationRequests): Route[] {
       method: 'GET',
       operationId: 'listCalibrations',
       summary: 'Models whose calibration is queued, in progress or failed',
-      reads: 'none',
       responses: { 200: { description: 'The calibrations', schema: List } },
       async handle({ signal }) {
         return { body: { object: 'list', data: await listCalibrations(reportQueries(requests.sql, signal)) } };
@@ -32,7 +31,6 @@ export function calibrationRoutes(requests: CalibrationRequests): Route[] {
       method: 'POST',
       operationId: 'requestCalibration',
       summary: 'Calibrate a model: its vendor embeds the calibration texts, and its map is fitted and put to use',
-      reads: 'json',
       refusesUnknownFields: true,
       bodyLimitBytes: SMALL_BODY_BYTES_MAX,
       body: Body,

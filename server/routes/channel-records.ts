@@ -17,7 +17,7 @@ const query = PageQuery.extend({ config: z.string().optional().describe('only of
 
 /** Create the routes of an organization's channel records. */
 export function channelRecordRoutes(sql: Sql): Route[] {
-  const common = { method: 'GET', access: 'channels:manage', errors: 'detail', reads: 'none', query } as const;
+  const common = { method: 'GET', access: 'channels:manage', query } as const;
   return [
     defineRoute({
       ...common,
@@ -70,8 +70,6 @@ export function channelRecordRoutes(sql: Sql): Route[] {
       operationId: 'cancelNotification',
       summary: 'Cancel a queued notification',
       access: 'channels:manage',
-      errors: 'detail',
-      reads: 'none',
       params: z.object({ notification: z.string().min(1).max(64).describe('id of the notification') }),
       responses: { 200: { description: 'Cancelled', schema: z.object({ cancelled: z.boolean() }) } },
       refusals: [404, 409],

@@ -29,7 +29,6 @@ export function chatCompletionRoutes(context: AnswerContext): Route[] {
       access: 'search',
       streams: true,
       errors: 'embedding',
-      reads: 'json',
       bodyLimitBytes: BODY_BYTES_MAX,
       axis: () => 'answers',
       // It mostly waits for the chat model, where organizations take turns.

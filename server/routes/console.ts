@@ -8,7 +8,7 @@ import { BUILT_PAGES, notBuilt, StaticFolder } from '../static-files.ts';
 export function consoleRoutes(directory: string = BUILT_PAGES): Route[] {
   const pages = new StaticFolder(directory);
   const assets = new StaticFolder(`${directory}assets/`);
-  const common = { method: 'GET', access: 'public', errors: 'detail', reads: 'none', capacity: 'none' } as const;
+  const common = { method: 'GET', access: 'public', capacity: 'none' } as const;
   const responses = { 200: { description: 'The page', mediaType: 'text/html' } };
 
   async function page(): Promise<RouteReply> {

@@ -16,7 +16,7 @@ const DemoView = z
 
 /** Create the routes that load and remove the sample documents. @param purge starts to remove marked data */
 export function demoRoutes(context: UploadContext, purge: () => void): Route[] {
-  const common = { path: '/v1/demo', access: 'buckets:manage', errors: 'detail', reads: 'none' } as const;
+  const common = { path: '/v1/demo', access: 'buckets:manage' } as const;
   return [
     defineRoute({
       ...common,

@@ -32,8 +32,6 @@ export function documentPageRoutes(
       operationId: 'showDocument',
       summary: 'Show the text of a document around a chunk, with the signed link of a search result',
       access: 'public',
-      errors: 'detail',
-      reads: 'none',
       headers: PAGE_HEADERS,
       params: z.object({ document: z.string().min(1) }),
       query,

@@ -18,8 +18,6 @@ export function documentTextRoutes(context: ReadingContext, queryShares: FairGat
       operationId: 'getDocumentText',
       summary: 'Extracted text of a document: one range',
       access: 'caller',
-      errors: 'detail',
-      reads: 'none',
       capacity: 'none',
       params,
       query: DocumentTextQuery,

@@ -35,7 +35,6 @@ export function documentRoutes(
       refusals: [402, 403],
       summary: 'Upload a document: multipart with one part "file", or JSON',
       access: 'documents:write',
-      errors: 'detail',
       reads: 'upload',
       refusesUnknownFields: true,
       idempotent: true,
@@ -61,8 +60,6 @@ export function documentRoutes(
       operationId: 'getDocument',
       summary: 'One document',
       access: 'caller',
-      errors: 'detail',
-      reads: 'none',
       params: DocumentParams,
       responses: { 200: { description: 'The document', schema: DocumentView } },
       handle: async ({ caller, params, signal }) => ({
@@ -77,8 +74,6 @@ export function documentRoutes(
       operationId: 'explainAccess',
       summary: 'Explain why the caller, or with users:manage another user or key, may or may not read a document',
       access: 'caller',
-      errors: 'detail',
-      reads: 'none',
       params: DocumentParams,
       query: z.object({
         as: z.string().min(1).max(300).optional().describe('id or email of a user, or `key:<id>`; default: the caller'),
@@ -94,8 +89,6 @@ export function documentRoutes(
       operationId: 'deleteDocument',
       summary: 'Delete a document, its chunks and its files',
       access: 'documents:write',
-      errors: 'detail',
-      reads: 'none',
       params: DocumentParams,
       responses: { 200: { description: 'Deleted', schema: z.object({ id: z.string(), deleted: z.literal(true) }) } },
       async handle({ caller, params }) {
@@ -115,8 +108,6 @@ function listRoutes(reads: Reads): Route[] {
       operationId: 'listDocuments',
       summary: 'Documents of a bucket, newest first by default, filtered by name, format, folder and state',
       access: 'caller',
-      errors: 'detail',
-      reads: 'none',
       params: BucketParams,
       query: ListDocumentsQuery,
       responses: {
@@ -138,8 +129,6 @@ function listRoutes(reads: Reads): Route[] {
       operationId: 'getBucketContents',
       summary: 'Folders and formats of the documents of a bucket, with the number of documents in each',
       access: 'caller',
-      errors: 'detail',
-      reads: 'none',
       params: BucketParams,
       query: z.object({ folder: FolderFilter }),
       responses: { 200: { description: 'Folders and formats', schema: BucketContents } },

@@ -45,7 +45,6 @@ export function embeddingRoutes(
       summary: 'Embed up to 100 texts',
       access: 'embed',
       errors: 'embedding',
-      reads: 'json',
       bodyLimitBytes: settings.bodyBytes,
       capacity: 'none',
       body: EmbeddingsRequest,
@@ -84,7 +83,6 @@ export function embeddingRoutes(
       summary: 'Deprecated; use POST /v1/embeddings',
       access: 'embed',
       errors: 'embedding',
-      reads: 'json',
       bodyLimitBytes: settings.bodyBytes,
       capacity: 'none',
       body: EmbedBatchRequest,
@@ -168,7 +166,6 @@ function retiredEmbed(): Route {
     summary: 'Retired; use POST /v1/embeddings',
     access: 'public',
     errors: 'embedding',
-    reads: 'none',
     responses: {},
     refusals: [410],
     async handle({ requestId }) {

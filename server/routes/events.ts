@@ -43,8 +43,6 @@ export function eventRoutes(live: LiveEvents): Route[] {
       summary: 'Changes to objects that the caller may see, as they happen (text/event-stream)',
       access: 'caller',
       streams: true,
-      errors: 'detail',
-      reads: 'none',
       capacity: 'none',
       query,
       responses: { 200: { description: 'Events, until the client leaves', mediaType: 'text/event-stream' } },

@@ -8,19 +8,16 @@ import { NamePageQuery, pageSchema, readPageByName } from '../pages.ts';
 import { defineRoute, type Route } from '../route.ts';
 
 const params = z.object({ group: z.string().min(1).max(300).describe('name, in any case') });
-const common = { access: 'groups:manage', errors: 'detail' } as const;
-
 /** Create the routes of the groups of an organization. */
 export function groupRoutes(sql: Sql): Route[] {
   return [
     defineRoute({
-      ...common,
+      access: 'groups:manage',
       method: 'POST',
       path: '/v1/groups',
       operationId: 'createGroup',
       summary:
         'Create a group of people, keys and other groups, whose members may read the documents that name the group',
-      reads: 'json',
       refusesUnknownFields: true,
       bodyLimitBytes: SMALL_BODY_BYTES_MAX,
       idempotent: true,
@@ -30,12 +27,11 @@ export function groupRoutes(sql: Sql): Route[] {
       handle: async ({ caller, body }) => ({ status: 201, body: await createGroup(editQueries(sql), caller, body) }),
     }),
     defineRoute({
-      ...common,
+      access: 'groups:manage',
       method: 'GET',
       path: '/v1/groups',
       operationId: 'listGroups',
       summary: 'Groups of the organization, by name',
-      reads: 'none',
       query: NamePageQuery,
       responses: { 200: { description: 'A page', schema: pageSchema(Group) } },
       handle: async ({ caller, query, signal }) => ({
@@ -43,12 +39,11 @@ export function groupRoutes(sql: Sql): Route[] {
       }),
     }),
     defineRoute({
-      ...common,
+      access: 'groups:manage',
       method: 'GET',
       path: '/v1/groups/:group',
       operationId: 'getGroup',
       summary: 'A group and its members',
-      reads: 'none',
       params,
       responses: { 200: { description: 'The group', schema: GroupWithMembers } },
       handle: async ({ caller, params, signal }) => ({
@@ -56,12 +51,11 @@ export function groupRoutes(sql: Sql): Route[] {
       }),
     }),
     defineRoute({
-      ...common,
+      access: 'groups:manage',
       method: 'PATCH',
       path: '/v1/groups/:group',
       operationId: 'editGroup',
       summary: 'Add and remove members of a group, or change its display name or claim; effective within a second',
-      reads: 'json',
       refusesUnknownFields: true,
       bodyLimitBytes: SMALL_BODY_BYTES_MAX,
       params,
@@ -73,12 +67,11 @@ export function groupRoutes(sql: Sql): Route[] {
       }),
     }),
     defineRoute({
-      ...common,
+      access: 'groups:manage',
       method: 'DELETE',
       path: '/v1/groups/:group',
       operationId: 'deleteGroup',
       summary: 'Delete a group; documents keep its name, but it no longer gives anybody access',
-      reads: 'none',
       params,
       responses: { 200: { description: 'The group as it was', schema: Group } },
       handle: async ({ caller, params }) => ({ body: await deleteGroup(editQueries(sql), caller, params.group) }),

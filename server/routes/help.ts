@@ -13,7 +13,7 @@ const FOLDER = /^(?:[A-Za-z0-9][\w-]*\/){0,5}$/;
 
 /** Create the routes of the documentation, which `npm run build:console` renders. */
 export function helpRoutes(directory: string = `${BUILT_PAGES}help/`): Route[] {
-  const common = { method: 'GET', access: 'public', errors: 'detail', reads: 'none', capacity: 'none' } as const;
+  const common = { method: 'GET', access: 'public', capacity: 'none' } as const;
   const folders = new Map<string, StaticFolder>();
   /** Read a file. Folders with pages are cached, so that concurrent requests read a file once. */
   const read = async (folder: string, name: string, accepts: string | undefined) => {

@@ -32,8 +32,6 @@ export function homeRoutes(): Route[] {
       operationId: 'getHome',
       summary: 'Links to the parts of this service: a page for browsers, JSON for other clients',
       access: 'public',
-      errors: 'detail',
-      reads: 'none',
       headers: { ...PAGE_HEADERS, Vary: 'Accept' },
       responses: { 200: { description: 'The links', schema: Home, otherMediaType: PAGE_MEDIA_TYPE } },
       async handle({ prefersHtml }) {

@@ -19,7 +19,6 @@ export function imageRoutes(
       summary: 'Embed the text in up to 20 images',
       access: 'embed',
       errors: 'embedding',
-      reads: 'json',
       bodyLimitBytes: settings.bodyBytes,
       capacity: 'none',
       body: EmbedImageRequest,

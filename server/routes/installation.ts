@@ -26,7 +26,7 @@ export function installationRoutes({
   answers,
 }: Pick<Config, 'console' | 'limits' | 'answers'>): Route[] {
   const { name, logo } = settings;
-  const common = { method: 'GET', access: 'public', errors: 'detail', reads: 'none', capacity: 'none' } as const;
+  const common = { method: 'GET', access: 'public', capacity: 'none' } as const;
   const body: z.output<typeof Installation> = {
     name,
     logo: logo === null ? null : LOGO,

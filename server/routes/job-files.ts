@@ -17,8 +17,6 @@ export function jobFileRoutes(sql: Sql, objects: Objects): Route[] {
       operationId: 'listJobFiles',
       summary: 'The file of a job, if it has one',
       access: 'caller',
-      errors: 'detail',
-      reads: 'none',
       params: JobParams,
       responses: {
         200: {
@@ -40,8 +38,6 @@ export function jobFileRoutes(sql: Sql, objects: Objects): Route[] {
       operationId: 'downloadJobFile',
       summary: 'The original file of a job, as it was uploaded',
       access: 'caller',
-      errors: 'detail',
-      reads: 'none',
       params: JobParams,
       responses: {
         200: { description: 'The bytes, as an attachment', mediaType: '*/*', headers: ['Content-Disposition'] },

@@ -21,8 +21,6 @@ export function jobOperationRoutes(operations: JobOperations): Route[] {
       operationId: 'cancelJob',
       summary: 'Cancel a queued job, or with force also one in progress',
       access: 'jobs:write',
-      errors: 'detail',
-      reads: 'none',
       params: JobParams,
       query: z.object({ force: Force }),
       responses: {
@@ -37,8 +35,6 @@ export function jobOperationRoutes(operations: JobOperations): Route[] {
       operationId: 'reprocessJob',
       summary: 'Repeat the work of a finished job as a new job',
       access: 'jobs:write',
-      errors: 'detail',
-      reads: 'none',
       idempotent: true,
       params: JobParams,
       responses: { 200: { description: 'The new job', schema: JobView } },
@@ -52,8 +48,6 @@ export function jobOperationRoutes(operations: JobOperations): Route[] {
       refusals: [409],
       summary: 'Remove a job that is not in progress; its document stays',
       access: 'jobs:write',
-      errors: 'detail',
-      reads: 'none',
       params: JobParams,
       responses: { 204: { description: 'Deleted' } },
       async handle({ caller, params }) {
@@ -67,8 +61,6 @@ export function jobOperationRoutes(operations: JobOperations): Route[] {
       operationId: 'reapStaleJobs',
       summary: 'Mark stuck jobs of every organization as failed',
       access: 'cron_or_platform_admin',
-      errors: 'detail',
-      reads: 'none',
       query: ReapQuery,
       responses: { 200: { description: 'The jobs that were marked as failed', schema: ReapReply } },
       async handle({ caller, query }) {

@@ -15,8 +15,6 @@ export function jobRoutes(reads: Reads): Route[] {
       operationId: 'listJobs',
       summary: 'Jobs of the organization, newest first',
       access: 'caller',
-      errors: 'detail',
-      reads: 'none',
       query: ListJobsQuery,
       responses: { 200: { description: 'Jobs', schema: z.array(JobView) } },
       handle: async ({ caller, query, signal }) => ({
@@ -29,8 +27,6 @@ export function jobRoutes(reads: Reads): Route[] {
       operationId: 'getJob',
       summary: 'One job',
       access: 'caller',
-      errors: 'detail',
-      reads: 'none',
       params: JobParams,
       responses: { 200: { description: 'The job', schema: JobView } },
       handle: async ({ caller, params, signal }) => ({

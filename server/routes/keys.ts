@@ -84,15 +84,13 @@ interface KeysContext {
 
 export function keyRoutes(context: KeysContext): Route[] {
   const { sql, keyRing, usage } = context;
-  const common = { access: 'keys:manage', errors: 'detail' } as const;
   return [
     defineRoute({
-      ...common,
+      access: 'keys:manage',
       method: 'POST',
       path: '/v1/keys',
       operationId: 'createKey',
       summary: 'Create an API key, with no more rights than the caller has; only this response shows it',
-      reads: 'json',
       refusesUnknownFields: true,
       bodyLimitBytes: SMALL_BODY_BYTES_MAX,
       idempotent: true,
@@ -110,12 +108,11 @@ export function keyRoutes(context: KeysContext): Route[] {
       },
     }),
     defineRoute({
-      ...common,
+      access: 'keys:manage',
       method: 'GET',
       path: '/v1/keys',
       operationId: 'listKeys',
       summary: 'API keys of the organization, newest first, revoked ones included',
-      reads: 'none',
       query: PageQuery,
       responses: { 200: { description: 'A page', schema: pageSchema(KeyView) } },
       handle: async ({ caller, query, signal }) => ({
@@ -123,12 +120,11 @@ export function keyRoutes(context: KeysContext): Route[] {
       }),
     }),
     defineRoute({
-      ...common,
+      access: 'keys:manage',
       method: 'GET',
       path: '/v1/keys/:key',
       operationId: 'getKey',
       summary: 'One API key, without its secret, and what it used this month',
-      reads: 'none',
       params,
       responses: { 200: { description: 'The key', schema: KeyWithUse } },
       async handle({ caller, params, signal }) {
@@ -137,12 +133,11 @@ export function keyRoutes(context: KeysContext): Route[] {
       },
     }),
     defineRoute({
-      ...common,
+      access: 'keys:manage',
       method: 'PATCH',
       path: '/v1/keys/:key',
       operationId: 'editKey',
       summary: 'Change the name, the rights, the limits or the expiry of an API key; effective within a second',
-      reads: 'json',
       refusesUnknownFields: true,
       bodyLimitBytes: SMALL_BODY_BYTES_MAX,
       params,
@@ -156,23 +151,18 @@ export function keyRoutes(context: KeysContext): Route[] {
         return { body: await editKey(editQueries(sql), caller, params.key, changes) };
       },
     }),
-    ...endOfKeyRoutes(sql, keyRing, common),
+    ...endOfKeyRoutes(sql, keyRing),
   ];
 }
 
-function endOfKeyRoutes(
-  sql: Sql,
-  keyRing: KeyRing,
-  common: { readonly access: 'keys:manage'; readonly errors: 'detail' },
-): Route[] {
+function endOfKeyRoutes(sql: Sql, keyRing: KeyRing): Route[] {
   return [
     defineRoute({
-      ...common,
+      access: 'keys:manage',
       method: 'POST',
       path: '/v1/keys/:key/rotate',
       operationId: 'rotateKey',
       summary: 'Replace an API key with a new one that has the same rights and lifetime; only this response shows it',
-      reads: 'json',
       refusesUnknownFields: true,
       bodyLimitBytes: SMALL_BODY_BYTES_MAX,
       idempotent: true,
@@ -187,12 +177,11 @@ function endOfKeyRoutes(
       },
     }),
     defineRoute({
-      ...common,
+      access: 'keys:manage',
       method: 'DELETE',
       path: '/v1/keys/:key',
       operationId: 'revokeKey',
       summary: 'Revoke an API key; requests with it are refused within a second',
-      reads: 'none',
       params,
       responses: { 200: { description: 'Revoked', schema: z.object({ id: z.string(), revoked: z.literal(true) }) } },
       async handle({ caller, params }) {

@@ -27,7 +27,7 @@ const Deleted = z.object({ name: z.string(), deleted: z.literal(true) });
 export function localModelRoutes(appliance: Appliance, installations: Installations): Route[] {
   const { sql, config, localModels } = appliance;
   const common = { access: 'platform_admin', errors: 'embedding' } as const;
-  const asks = { reads: 'json', refusesUnknownFields: true, bodyLimitBytes: SMALL_BODY_BYTES_MAX } as const;
+  const asks = { refusesUnknownFields: true, bodyLimitBytes: SMALL_BODY_BYTES_MAX } as const;
   return [
     defineRoute({
       ...common,
@@ -35,7 +35,6 @@ export function localModelRoutes(appliance: Appliance, installations: Installati
       path: '/v1/local-models',
       operationId: 'listLocalModels',
       summary: 'Models that are installed on this host, and installations in progress',
-      reads: 'none',
       responses: { 200: { description: 'The models', schema: LocalModelList } },
       async handle({ signal }) {
         const models = await selectLocalModels(reportQueries(sql, signal));
@@ -83,7 +82,6 @@ export function localModelRoutes(appliance: Appliance, installations: Installati
       path: '/v1/local-models/:name/installation',
       operationId: 'cancelModelInstallation',
       summary: 'Cancel the installation of a model, or remove a failed one from the list',
-      reads: 'none',
       params,
       responses: { 200: { description: 'It stops within seconds', schema: Deleted } },
       refusals: [404],
@@ -99,7 +97,6 @@ export function localModelRoutes(appliance: Appliance, installations: Installati
       path: '/v1/local-models/:name',
       operationId: 'removeLocalModel',
       summary: 'Remove an installed model and its files, unless a bucket uses it',
-      reads: 'none',
       params,
       responses: { 200: { description: 'Removed', schema: Deleted } },
       refusals: [404, 409],

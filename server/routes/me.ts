@@ -11,8 +11,6 @@ export function meRoutes(sql: Sql): Route[] {
       operationId: 'getMe',
       summary: 'Identity and rights of the key or token',
       access: 'caller',
-      errors: 'detail',
-      reads: 'none',
       responses: { 200: { description: 'The caller', schema: CallerDescription } },
       handle: async ({ caller, signal }) => ({ body: await describeCaller(reportQueries(sql, signal), caller) }),
     }),

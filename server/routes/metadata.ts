@@ -27,8 +27,6 @@ export function metadataRoutes(context: BulkEditContext): Route[] {
       operationId: 'getReservedKeys',
       summary: 'Keys that metadata cannot use, keys that conditions can use, and the limits of metadata',
       access: 'caller',
-      errors: 'detail',
-      reads: 'none',
       responses: { 200: { description: 'The keys', schema: ReservedKeys } },
       async handle() {
         return { body: describeReservedKeys() };
@@ -40,8 +38,6 @@ export function metadataRoutes(context: BulkEditContext): Route[] {
       operationId: 'editDocumentMetadata',
       summary: 'Edit the metadata and the access policy of a document',
       access: 'caller',
-      errors: 'detail',
-      reads: 'json',
       bodyLimitBytes: SMALL_BODY_BYTES_MAX,
       params: DocumentParams,
       body: SingleEdit,
@@ -57,8 +53,6 @@ export function metadataRoutes(context: BulkEditContext): Route[] {
       operationId: 'editDocumentsMetadata',
       summary: 'Preview or change the documents that a statement or an exact filter matches',
       access: 'caller',
-      errors: 'detail',
-      reads: 'json',
       bodyLimitBytes: SMALL_BODY_BYTES_MAX,
       params: BucketParams,
       body: BulkEdit,

@@ -30,7 +30,6 @@ export function modelRoutes({
       summary: 'Models that requests can name, and their availability',
       access: 'caller',
       errors: 'embedding',
-      reads: 'none',
       responses: {
         200: { description: 'Models', schema: z.object({ object: z.literal('list'), data: z.array(ModelView) }) },
       },
@@ -48,7 +47,6 @@ export function modelRoutes({
       summary: 'One model; its id may contain a slash',
       access: 'caller',
       errors: 'embedding',
-      reads: 'none',
       params: z.object({ id: z.preprocess((id) => [id].flat().join('/'), z.string().min(1)) }),
       responses: { 200: { description: 'The model', schema: ModelView } },
       async handle({ caller, params, signal }) {
@@ -71,8 +69,6 @@ export function modelRoutes({
       operationId: 'listProjections',
       summary: 'Maps of models into the canonical latent space, the newest first',
       access: 'caller',
-      errors: 'detail',
-      reads: 'none',
       responses: {
         200: { description: 'Maps', schema: z.object({ object: z.literal('list'), data: z.array(MapDetails) }) },
       },
@@ -86,8 +82,6 @@ export function modelRoutes({
       operationId: 'getProjectionMatrix',
       summary: 'Models whose vectors can be compared, with their scores in searches across models',
       access: 'caller',
-      errors: 'detail',
-      reads: 'none',
       responses: { 200: { description: 'The matrix', schema: ScoreMatrix } },
       handle: async ({ signal }) => ({ body: await readScoreMatrix(reportQueries(sql, signal)) }),
     }),

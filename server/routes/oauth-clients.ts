@@ -74,7 +74,7 @@ export function requireOffered(oauth: OAuth): void {
 /** Create the routes by which clients discover the other endpoints, and the address where a person starts. */
 function discoveryRoutes(oauth: OAuth): Route[] {
   const common = { access: 'public', errors: 'oauth' } as const;
-  const page = { method: 'GET', reads: 'none', capacity: 'none', refusals: [404] } as const;
+  const page = { method: 'GET', capacity: 'none', refusals: [404] } as const;
   return [
     defineRoute({
       ...common,
@@ -157,7 +157,6 @@ function endpointRoutes(oauth: OAuth): Route[] {
     }),
     defineRoute({
       ...common,
-      reads: 'json',
       path: '/oauth/register',
       operationId: 'registerOAuthClient',
       summary: 'Register a client (RFC 7591)',

@@ -30,13 +30,7 @@ export function oauthConsentRoutes({
 
 /** Create the routes of the page on which a person decides. */
 function consentRoutes(oauth: OAuth, sessions: Sessions): Route[] {
-  const common = {
-    method: 'POST',
-    access: 'caller',
-    errors: 'detail',
-    reads: 'json',
-    bodyLimitBytes: SMALL_BODY_BYTES_MAX,
-  } as const;
+  const common = { method: 'POST', access: 'caller', bodyLimitBytes: SMALL_BODY_BYTES_MAX } as const;
   async function personOf({
     caller,
     session,
@@ -91,10 +85,9 @@ function consentRoutes(oauth: OAuth, sessions: Sessions): Route[] {
 
 /** Create the routes of grants. */
 function grantRoutes(oauth: OAuth): Route[] {
-  const common = { access: 'caller', errors: 'detail', reads: 'none' } as const;
   return [
     defineRoute({
-      ...common,
+      access: 'caller',
       method: 'GET',
       path: '/v1/oauth/grants',
       operationId: 'listGrants',
@@ -110,7 +103,7 @@ function grantRoutes(oauth: OAuth): Route[] {
       },
     }),
     defineRoute({
-      ...common,
+      access: 'caller',
       method: 'DELETE',
       path: '/v1/oauth/grants/:grant',
       operationId: 'revokeGrant',

@@ -24,8 +24,6 @@ export function oidcSignInRoutes(sql: Sql, access: Pick<Access, 'sessions' | 'oi
     method: 'GET',
     access: 'public',
     signsIn: true,
-    errors: 'detail',
-    reads: 'none',
     capacity: 'none',
   } as const;
   const cookie = (value: string, maxAgeSeconds: number, origin: string | null) =>
@@ -88,7 +86,6 @@ function invitationRoutes(sql: Sql, { sessions, oidcSignIn }: Pick<Access, 'sess
     path: `${PATH}/invitation`,
     access: 'public',
     signsIn: true,
-    errors: 'detail',
     capacity: 'none',
   } as const;
   return [
@@ -97,7 +94,6 @@ function invitationRoutes(sql: Sql, { sessions, oidcSignIn }: Pick<Access, 'sess
       method: 'GET',
       operationId: 'getInvitation',
       summary: 'Invitation for the person who signed in at the OIDC issuer in this browser',
-      reads: 'none',
       responses: { 200: { description: 'The invitation', schema: InvitationView } },
       refusals: [404],
       async handle({ cookies }) {
@@ -112,7 +108,6 @@ function invitationRoutes(sql: Sql, { sessions, oidcSignIn }: Pick<Access, 'sess
       method: 'POST',
       operationId: 'acceptInvitation',
       summary: 'Accept the invitation: link the identity at the OIDC issuer to the invited user',
-      reads: 'json',
       bodyLimitBytes: SMALL_BODY_BYTES_MAX,
       body: z.object({ accept: z.literal(true) }),
       responses: { 201: { description: 'The session, whose id is in the cookie', schema: SessionView } },

@@ -37,8 +37,6 @@ export function operationRoutes(deps: {
       operationId: 'getHealth',
       summary: 'The process is alive',
       access: 'public',
-      errors: 'detail',
-      reads: 'none',
       responses: { 200: { description: 'Alive', schema: Health } },
       async handle() {
         return { body: { status: 'ok' } satisfies z.infer<typeof Health> };
@@ -50,8 +48,6 @@ export function operationRoutes(deps: {
       operationId: 'getReadiness',
       summary: 'Readiness of the process and state of each part',
       access: 'public',
-      errors: 'detail',
-      reads: 'none',
       responses: {
         200: { description: 'Ready, perhaps degraded', schema: Readiness },
         503: { description: 'Not ready', schema: Readiness, headers: ['Retry-After'] },
@@ -68,8 +64,6 @@ export function operationRoutes(deps: {
       operationId: 'getMetrics',
       summary: 'Metrics in the text format of Prometheus',
       access: 'loopback_or_platform_admin',
-      errors: 'detail',
-      reads: 'none',
       responses: { 200: { description: 'Metrics', mediaType: 'text/plain' } },
       async handle() {
         const { registry } = deps.metrics;
@@ -82,8 +76,6 @@ export function operationRoutes(deps: {
       operationId: 'getOpenApi',
       summary: 'This API as OpenAPI 3.1',
       access: 'public',
-      errors: 'detail',
-      reads: 'none',
       responses: { 200: { description: 'The document', schema: z.record(z.string(), z.unknown()) } },
       async handle() {
         openapi ??= Buffer.from(JSON.stringify(deps.openapi()));
@@ -96,8 +88,6 @@ export function operationRoutes(deps: {
       operationId: 'getToolsOpenApi',
       summary: 'The operations that applications offer to language models, as OpenAPI 3.1',
       access: 'public',
-      errors: 'detail',
-      reads: 'none',
       responses: { 200: { description: 'The document', schema: z.record(z.string(), z.unknown()) } },
       async handle() {
         tools ??= Buffer.from(JSON.stringify(deps.tools()));

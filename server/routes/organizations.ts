@@ -15,15 +15,13 @@ const OrganizationView = Organization.meta({ id: 'Organization' });
 
 /** Create the routes by which operators of the installation manage its organizations. */
 export function organizationRoutes(sql: Sql, access: Pick<Access, 'createOrganization'>): Route[] {
-  const common = { access: 'platform_admin', errors: 'detail' } as const;
   return [
     defineRoute({
-      ...common,
+      access: 'platform_admin',
       method: 'POST',
       path: '/v1/orgs',
       operationId: 'createOrganization',
       summary: 'Create an organization with a bucket named "default"',
-      reads: 'json',
       refusesUnknownFields: true,
       bodyLimitBytes: SMALL_BODY_BYTES_MAX,
       idempotent: true,
@@ -33,12 +31,11 @@ export function organizationRoutes(sql: Sql, access: Pick<Access, 'createOrganiz
       handle: async ({ caller, body }) => ({ status: 201, body: await access.createOrganization(body, caller.actor) }),
     }),
     defineRoute({
-      ...common,
+      access: 'platform_admin',
       method: 'GET',
       path: '/v1/orgs',
       operationId: 'listOrganizations',
       summary: 'Organizations of the installation, newest first',
-      reads: 'none',
       query: PageQuery,
       responses: { 200: { description: 'A page', schema: pageSchema(OrganizationView) } },
       handle: async ({ query, signal }) => ({
@@ -46,23 +43,21 @@ export function organizationRoutes(sql: Sql, access: Pick<Access, 'createOrganiz
       }),
     }),
     defineRoute({
-      ...common,
+      access: 'platform_admin',
       method: 'GET',
       path: '/v1/orgs/:org',
       operationId: 'getOrganization',
       summary: 'One organization',
-      reads: 'none',
       params,
       responses: { 200: { description: 'The organization', schema: OrganizationView } },
       handle: async ({ params, signal }) => ({ body: await findOrganization(reportQueries(sql, signal), params.org) }),
     }),
     defineRoute({
-      ...common,
+      access: 'platform_admin',
       method: 'PATCH',
       path: '/v1/orgs/:org',
       operationId: 'editOrganization',
       summary: 'Change the plan of an organization, or suspend it; effective within a second',
-      reads: 'json',
       refusesUnknownFields: true,
       bodyLimitBytes: SMALL_BODY_BYTES_MAX,
       params,

@@ -15,8 +15,6 @@ export function overviewRoutes(sql: Sql, gauge: InstallationGauge, log: Pick<Sea
       operationId: 'getOverview',
       summary: 'Jobs, documents and problems; with platform_admin also the load of the installation',
       access: 'caller',
-      errors: 'detail',
-      reads: 'none',
       responses: { 200: { description: 'The overview', schema: Overview } },
       async handle({ caller, signal }) {
         const queries = reportQueries(sql, signal);

@@ -31,7 +31,7 @@ const PAGE = Buffer.from(`<!doctype html>
  */
 export function referenceRoutes(): Route[] {
   const assets = new StaticFolder(`${BUILT_PAGES}reference/`);
-  const common = { method: 'GET', access: 'public', errors: 'detail', reads: 'none', capacity: 'none' } as const;
+  const common = { method: 'GET', access: 'public', capacity: 'none' } as const;
   return [
     defineRoute({
       ...common,

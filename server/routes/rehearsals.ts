@@ -13,8 +13,6 @@ export function rehearsalRoutes(context: RehearsalContext): Route[] {
       summary:
         'Compare another model with the current model of a bucket on a sample of its chunks; the bucket does not change',
       access: 'buckets:manage',
-      errors: 'detail',
-      reads: 'json',
       refusesUnknownFields: true,
       capacity: 'rehearsals',
       params: z.object({ bucket: z.string().min(1).describe('id or name') }),

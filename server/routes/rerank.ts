@@ -32,8 +32,6 @@ function rerankRoute(
     summary: 'Order up to 1,000 documents by how well they answer a query',
     access: 'embed',
     // All three read `detail`. Voyage's Python client fails on an object `error`.
-    errors: 'detail',
-    reads: 'json',
     bodyLimitBytes: bodyBytes,
     // It mostly waits for a vendor or a local model's process, where organizations take turns.
     capacity: 'none',

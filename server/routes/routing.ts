@@ -14,7 +14,6 @@ export function routingRoutes(sql: Sql, { routing, backends }: Pick<Embedding, '
       summary: 'Model for requests without a model, and its fallback',
       access: 'caller',
       errors: 'embedding',
-      reads: 'none',
       responses: { 200: { description: 'The organization’s routing', schema: RoutingView } },
       async handle({ caller }) {
         return { body: await routing.view(caller) };
@@ -27,7 +26,6 @@ export function routingRoutes(sql: Sql, { routing, backends }: Pick<Embedding, '
       summary: 'Choose the primary model and its fallback',
       access: 'routing:manage',
       errors: 'embedding',
-      reads: 'json',
       bodyLimitBytes: SMALL_BODY_BYTES_MAX,
       body: RoutingRequest,
       responses: { 200: { description: 'The stored routing, with warnings', schema: RoutingView } },

@@ -27,7 +27,7 @@ const excluding = ScimListQuery.pick({ excludedAttributes: true, attributes: tru
 
 const ofUsers = { access: 'users:manage', errors: 'scim' } as const;
 const ofGroups = { access: 'groups:manage', errors: 'scim' } as const;
-const ofMembers = { reads: 'json', bodyLimitBytes: BODY_BYTES_MAX, bodyValuesMax: BODY_VALUES_MAX } as const;
+const ofMembers = { bodyLimitBytes: BODY_BYTES_MAX, bodyValuesMax: BODY_VALUES_MAX } as const;
 const gone = { 204: { description: 'Deleted' } } as const;
 const user = { description: 'The user', schema: ScimUser, mediaType: SCIM_TYPE };
 const group = { description: 'The group', schema: ScimGroup, mediaType: SCIM_TYPE };
@@ -59,7 +59,6 @@ function describingRoutes(): Route[] {
       summary,
       access: 'caller',
       errors: 'scim',
-      reads: 'none',
       responses: { 200: { description: 'The description', mediaType: SCIM_TYPE, schema: z.looseObject({}) } },
       handle: async () => reply(body),
     }),
@@ -70,7 +69,6 @@ function userRoutes(sql: Sql): Route[] {
   return [
     defineRoute({
       ...ofUsers,
-      reads: 'json',
       bodyLimitBytes: SMALL_BODY_BYTES_MAX,
       method: 'POST',
       path: '/scim/v2/Users',
@@ -87,7 +85,6 @@ function userRoutes(sql: Sql): Route[] {
       path: '/scim/v2/Users',
       operationId: 'listScimUsers',
       summary: 'People of the organization for a directory',
-      reads: 'none',
       query: ScimListQuery,
       responses: { 200: { description: 'A page', schema: scimList(ScimUser), mediaType: SCIM_TYPE } },
       handle: async ({ caller, query, signal }) =>
@@ -99,7 +96,6 @@ function userRoutes(sql: Sql): Route[] {
       path: '/scim/v2/Users/:user',
       operationId: 'getScimUser',
       summary: 'One person for a directory',
-      reads: 'none',
       params: userParams,
       query: excluding,
       responses: { 200: user },
@@ -108,7 +104,6 @@ function userRoutes(sql: Sql): Route[] {
     }),
     defineRoute({
       ...ofUsers,
-      reads: 'json',
       bodyLimitBytes: SMALL_BODY_BYTES_MAX,
       method: 'PUT',
       path: '/scim/v2/Users/:user',
@@ -123,7 +118,6 @@ function userRoutes(sql: Sql): Route[] {
     }),
     defineRoute({
       ...ofUsers,
-      reads: 'json',
       bodyLimitBytes: SMALL_BODY_BYTES_MAX,
       method: 'PATCH',
       path: '/scim/v2/Users/:user',
@@ -142,7 +136,6 @@ function userRoutes(sql: Sql): Route[] {
       path: '/scim/v2/Users/:user',
       operationId: 'deleteScimUser',
       summary: 'Delete a person for a directory: suspend the person, and no longer list them here',
-      reads: 'none',
       params: userParams,
       responses: gone,
       refusals: [409],
@@ -174,7 +167,6 @@ function groupRoutes(sql: Sql): Route[] {
       path: '/scim/v2/Groups',
       operationId: 'listScimGroups',
       summary: 'Groups of the organization for a directory',
-      reads: 'none',
       query: ScimListQuery,
       responses: { 200: { description: 'A page', schema: scimList(ScimGroup), mediaType: SCIM_TYPE } },
       handle: async ({ caller, query, signal }) =>
@@ -186,7 +178,6 @@ function groupRoutes(sql: Sql): Route[] {
       path: '/scim/v2/Groups/:scim_group',
       operationId: 'getScimGroup',
       summary: 'One group for a directory',
-      reads: 'none',
       params: groupParams,
       query: excluding,
       responses: { 200: group },
@@ -229,7 +220,6 @@ function groupRoutes(sql: Sql): Route[] {
       path: '/scim/v2/Groups/:scim_group',
       operationId: 'deleteScimGroup',
       summary: 'Delete a group; documents keep its name, but it no longer gives anybody access',
-      reads: 'none',
       params: groupParams,
       responses: gone,
       async handle({ caller, params }) {

@@ -33,7 +33,7 @@ export function searchLogRoutes(context: SearchLogRoutes): Route[] {
 }
 
 /** Common parts of routes that show queries. Only those who manage an organization's users may read them. */
-const reading = { method: 'GET', access: 'users:manage', errors: 'detail', reads: 'none' } as const;
+const reading = { method: 'GET', access: 'users:manage' } as const;
 
 function readingRoutes({ sql, settings, log }: SearchLogRoutes): Route[] {
   return [
@@ -125,8 +125,6 @@ function levelRoutes({ sql, settings, log }: SearchLogRoutes): Route[] {
       operationId: 'setSearchLogLevel',
       summary: 'Choose what the organization keeps about its searches: nothing, numbers, or queries',
       access: 'users:manage',
-      errors: 'detail',
-      reads: 'json',
       bodyLimitBytes: SMALL_BODY_BYTES_MAX,
       body: LevelChange,
       responses: { 200: { description: 'The level', schema: SearchLogLevel } },
@@ -141,7 +139,7 @@ function levelRoutes({ sql, settings, log }: SearchLogRoutes): Route[] {
 }
 
 function editingRoutes({ sql, settings, log }: SearchLogRoutes): Route[] {
-  const common = { method: 'POST', errors: 'detail', reads: 'json', bodyLimitBytes: SMALL_BODY_BYTES_MAX } as const;
+  const common = { method: 'POST', bodyLimitBytes: SMALL_BODY_BYTES_MAX } as const;
   return [
     defineRoute({
       ...common,

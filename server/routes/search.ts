@@ -43,8 +43,6 @@ async function grouped<
 /** Common parts of search routes. An unknown field may be a misspelt filter. */
 const search = {
   access: 'search',
-  errors: 'detail',
-  reads: 'json',
   refusesUnknownFields: true,
   bodyLimitBytes: SMALL_BODY_BYTES_MAX,
   axis: () => 'search' as const,
@@ -102,7 +100,6 @@ export function searchRoutes(context: SearchContext): Route[] {
       summary: "Find the chunks that answer a query, in the shape of OpenAI's vector stores",
       access: 'search',
       errors: 'both',
-      reads: 'json',
       bodyLimitBytes: 2 * SMALL_BODY_BYTES_MAX,
       axis: () => 'search',
       capacity: 'search',
@@ -127,7 +124,6 @@ export function searchRoutes(context: SearchContext): Route[] {
       summary: "Find the chunks of a bucket, in the shape of Dify's external knowledge API",
       access: 'search',
       errors: 'knowledge',
-      reads: 'json',
       bodyLimitBytes: SMALL_BODY_BYTES_MAX,
       axis: () => 'search',
       capacity: 'search',

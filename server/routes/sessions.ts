@@ -64,8 +64,6 @@ export function sessionRoutes(sql: Sql, { sessions, accounts }: Pick<Access, 'se
         'Start the session of a browser with an API key, a user token, a password or a one-time link; sets a cookie',
       access: 'public',
       signsIn: true,
-      errors: 'detail',
-      reads: 'json',
       bodyLimitBytes: SMALL_BODY_BYTES_MAX,
       body: SignIn,
       responses: { 201: { description: 'The session, whose id is in the cookie', schema: SessionView } },
@@ -81,8 +79,6 @@ export function sessionRoutes(sql: Sql, { sessions, accounts }: Pick<Access, 'se
       operationId: 'getSession',
       summary: 'The session of this browser',
       access: 'caller',
-      errors: 'detail',
-      reads: 'none',
       responses: { 200: { description: 'The session', schema: SessionView } },
       refusals: [404],
       async handle({ caller, session, signal }) {
@@ -100,8 +96,6 @@ export function sessionRoutes(sql: Sql, { sessions, accounts }: Pick<Access, 'se
       operationId: 'endSession',
       summary: 'Sign out this browser',
       access: 'caller',
-      errors: 'detail',
-      reads: 'none',
       responses: { 204: { description: 'Signed out' } },
       refusals: [404],
       async handle({ session, origin }) {
@@ -117,8 +111,6 @@ export function sessionRoutes(sql: Sql, { sessions, accounts }: Pick<Access, 'se
       operationId: 'endAllSessions',
       summary: 'Sign out every browser of this key or user, within a second',
       access: 'caller',
-      errors: 'detail',
-      reads: 'none',
       responses: { 204: { description: 'Signed out' } },
       async handle({ caller, origin }) {
         await sessions.signOutEverywhere(caller);

@@ -16,8 +16,6 @@ export function synonymRoutes(sql: Sql): Route[] {
       operationId: 'getBucketSynonyms',
       summary: 'Synonyms of a bucket',
       access: 'caller',
-      errors: 'detail',
-      reads: 'none',
       params,
       responses: { 200: { description: 'The synonyms', schema: SynonymsView } },
       handle: async ({ caller, params, signal }) => ({
@@ -30,8 +28,6 @@ export function synonymRoutes(sql: Sql): Route[] {
       operationId: 'setBucketSynonyms',
       summary: 'Replace the synonyms of a bucket; the next search uses them',
       access: 'buckets:manage',
-      errors: 'detail',
-      reads: 'json',
       bodyLimitBytes: SMALL_BODY_BYTES_MAX,
       params,
       body: SynonymsEdit,

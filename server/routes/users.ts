@@ -29,19 +29,16 @@ const LinkView = z
   .object({ url: z.string().describe('works once'), expires_at: z.iso.datetime() })
   .meta({ id: 'InvitationLink' });
 
-const common = { access: 'users:manage', errors: 'detail' } as const;
-
 /** Create the routes of the people of an organization. */
 export function userRoutes(sql: Sql, { invitations, accounts }: Pick<Access, 'invitations' | 'accounts'>): Route[] {
   return [
     ...credentialRoutes(sql, invitations, accounts),
     defineRoute({
-      ...common,
+      access: 'users:manage',
       method: 'POST',
       path: '/v1/users',
       operationId: 'createUser',
       summary: 'Add a person to the organization, with no more rights than the caller has',
-      reads: 'json',
       refusesUnknownFields: true,
       bodyLimitBytes: SMALL_BODY_BYTES_MAX,
       idempotent: true,
@@ -54,12 +51,11 @@ export function userRoutes(sql: Sql, { invitations, accounts }: Pick<Access, 'in
       },
     }),
     defineRoute({
-      ...common,
+      access: 'users:manage',
       method: 'GET',
       path: '/v1/users',
       operationId: 'listUsers',
       summary: 'People of the organization, newest first',
-      reads: 'none',
       query: PageQuery,
       responses: { 200: { description: 'A page', schema: pageSchema(UserView) } },
       handle: async ({ caller, query, signal }) => ({
@@ -67,12 +63,11 @@ export function userRoutes(sql: Sql, { invitations, accounts }: Pick<Access, 'in
       }),
     }),
     defineRoute({
-      ...common,
+      access: 'users:manage',
       method: 'GET',
       path: '/v1/users/:user',
       operationId: 'getUser',
       summary: 'One person of the organization',
-      reads: 'none',
       params,
       responses: { 200: { description: 'The user', schema: UserView } },
       handle: async ({ caller, params, signal }) => ({
@@ -80,12 +75,11 @@ export function userRoutes(sql: Sql, { invitations, accounts }: Pick<Access, 'in
       }),
     }),
     defineRoute({
-      ...common,
+      access: 'users:manage',
       method: 'PATCH',
       path: '/v1/users/:user',
       operationId: 'editUser',
       summary: 'Change the role, level or department of a person, or suspend the person; effective within a second',
-      reads: 'json',
       refusesUnknownFields: true,
       bodyLimitBytes: SMALL_BODY_BYTES_MAX,
       params,
@@ -104,13 +98,12 @@ export function userRoutes(sql: Sql, { invitations, accounts }: Pick<Access, 'in
 function credentialRoutes(sql: Sql, invitations: Invitations, accounts: Accounts): Route[] {
   return [
     defineRoute({
-      ...common,
+      access: 'users:manage',
       method: 'POST',
       path: '/v1/users/:user/invitation',
       operationId: 'inviteUser',
       summary:
         'Create an invitation link, with which a person signs in as this user, by password or at the OIDC issuer',
-      reads: 'none',
       params,
       repliesSecret: true,
       responses: { 201: { description: 'The link, which replaces earlier ones', schema: LinkView } },
@@ -120,12 +113,11 @@ function credentialRoutes(sql: Sql, invitations: Invitations, accounts: Accounts
       },
     }),
     defineRoute({
-      ...common,
+      access: 'users:manage',
       method: 'POST',
       path: '/v1/users/:user/password-reset',
       operationId: 'resetPassword',
       summary: 'Create a link to set a new password; nothing changes until the link is used',
-      reads: 'none',
       params,
       repliesSecret: true,
       responses: { 201: { description: 'The link, which replaces earlier ones', schema: LinkView } },
@@ -135,23 +127,21 @@ function credentialRoutes(sql: Sql, invitations: Invitations, accounts: Accounts
       },
     }),
     defineRoute({
-      ...common,
+      access: 'users:manage',
       method: 'POST',
       path: '/v1/users/:user/revoke-tokens',
       operationId: 'revokeUserTokens',
       summary: 'Revoke all tokens and sessions of a person within a second; keys stay valid',
-      reads: 'none',
       params,
       responses: { 200: { description: 'The user', schema: UserView } },
       handle: async ({ caller, params }) => ({ body: await revokeUserTokens(editQueries(sql), caller, params.user) }),
     }),
     defineRoute({
-      ...common,
+      access: 'users:manage',
       method: 'DELETE',
       path: '/v1/tokens/:token',
       operationId: 'revokeToken',
       summary: 'Revoke one user token by its id, within a second; needs the session of an administrator',
-      reads: 'none',
       params: z.object({ token: z.string().min(1).describe('id of the token, not the token itself') }),
       responses: { 200: { description: 'Revoked', schema: z.object({ id: z.string(), revoked: z.literal(true) }) } },
       async handle({ caller, params }) {

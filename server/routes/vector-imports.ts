@@ -19,8 +19,6 @@ export function vectorImportRoutes(context: ImportContext, { queryShares }: { qu
       operationId: 'importVectors',
       summary: 'Import vectors of a model, with or without their texts: each row becomes a document, all rows or none',
       access: 'documents:write',
-      errors: 'detail',
-      reads: 'json',
       refusesUnknownFields: true,
       idempotent: true,
       axis: () => 'upload',

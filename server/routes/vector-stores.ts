@@ -35,7 +35,6 @@ export function vectorStoreRoutes(context: VectorStoreContext, purge: () => void
       summary: 'Create a bucket as a vector store',
       access: 'buckets:manage',
       errors: 'both',
-      reads: 'json',
       bodyLimitBytes: SMALL_BODY_BYTES_MAX,
       idempotent: true,
       body: CreateVectorStore,
@@ -52,7 +51,6 @@ export function vectorStoreRoutes(context: VectorStoreContext, purge: () => void
       summary: 'Buckets of the organization as vector stores',
       access: 'caller',
       errors: 'both',
-      reads: 'none',
       query: PageQuery,
       responses: { 200: { description: 'A page, by creation', schema: listPage(VectorStoreView) } },
       handle: async ({ caller, query, signal }) => ({
@@ -66,7 +64,6 @@ export function vectorStoreRoutes(context: VectorStoreContext, purge: () => void
       summary: 'One bucket as a vector store',
       access: 'caller',
       errors: 'both',
-      reads: 'none',
       params: StoreParams,
       responses: { 200: { description: 'The vector store', schema: VectorStoreView } },
       handle: async ({ caller, params, signal }) => ({
@@ -80,7 +77,6 @@ export function vectorStoreRoutes(context: VectorStoreContext, purge: () => void
       summary: 'Change the name, metadata or expiry of a vector store',
       access: 'buckets:manage',
       errors: 'both',
-      reads: 'json',
       bodyLimitBytes: SMALL_BODY_BYTES_MAX,
       params: StoreParams,
       body: EditVectorStore,
@@ -96,7 +92,6 @@ export function vectorStoreRoutes(context: VectorStoreContext, purge: () => void
       summary: 'Delete a vector store and its documents; the files of /v1/files stay',
       access: 'buckets:manage',
       errors: 'both',
-      reads: 'none',
       params: StoreParams,
       responses: { 200: { description: 'Deleted', schema: DeletedVectorStore } },
       async handle({ caller, params }) {

@@ -28,9 +28,8 @@ import { defineRoute, type Route } from '../route.ts';
 const params = z.object({ webhook: z.string().min(1).max(200).describe('id or name') });
 
 /** Fields of every route. An address may contain a credential, so reading also needs the scope. */
-const common = { access: 'webhooks:manage', errors: 'detail' } as const;
-const read = { ...common, reads: 'none' } as const;
-const change = { ...common, reads: 'json', refusesUnknownFields: true, bodyLimitBytes: SMALL_BODY_BYTES_MAX } as const;
+const common = { access: 'webhooks:manage' } as const;
+const change = { ...common, refusesUnknownFields: true, bodyLimitBytes: SMALL_BODY_BYTES_MAX } as const;
 
 /** Create the routes of webhooks that the service sends. */
 export function webhookRoutes(webhooks: Webhooks): Route[] {
@@ -40,7 +39,7 @@ export function webhookRoutes(webhooks: Webhooks): Route[] {
 function readRoutes({ sql }: Webhooks): Route[] {
   return [
     defineRoute({
-      ...read,
+      ...common,
       method: 'GET',
       path: '/v1/webhooks',
       operationId: 'listWebhooks',
@@ -52,7 +51,7 @@ function readRoutes({ sql }: Webhooks): Route[] {
       },
     }),
     defineRoute({
-      ...read,
+      ...common,
       method: 'GET',
       path: '/v1/webhooks/:webhook',
       operationId: 'getWebhook',
@@ -97,7 +96,7 @@ function changeRoutes(webhooks: Webhooks): Route[] {
       }),
     }),
     defineRoute({
-      ...read,
+      ...common,
       method: 'DELETE',
       path: '/v1/webhooks/:webhook',
       operationId: 'deleteWebhook',
@@ -130,7 +129,7 @@ function changeRoutes(webhooks: Webhooks): Route[] {
 function deliveryRoutes({ sql }: Webhooks): Route[] {
   return [
     defineRoute({
-      ...read,
+      ...common,
       method: 'GET',
       path: '/v1/webhooks/:webhook/deliveries',
       operationId: 'listWebhookDeliveries',
@@ -148,7 +147,7 @@ function deliveryRoutes({ sql }: Webhooks): Route[] {
       },
     }),
     defineRoute({
-      ...read,
+      ...common,
       method: 'POST',
       path: '/v1/webhooks/:webhook/test',
       operationId: 'testWebhook',
@@ -162,7 +161,7 @@ function deliveryRoutes({ sql }: Webhooks): Route[] {
       }),
     }),
     defineRoute({
-      ...read,
+      ...common,
       method: 'POST',
       path: '/v1/webhooks/:webhook/deliveries/:delivery/replay',
       operationId: 'replayWebhookDelivery',

@@ -27,15 +27,9 @@ export async function selectAuditRows(
   target: string,
   rowsMax: number,
 ): Promise<{ at: Date; actor: string; action: string; detail: Record<string, unknown> }[]> {
-  const rows = await sql`
+  return sql<{ at: Date; actor: string; action: string; detail: Record<string, unknown> }[]>`
     SELECT at, actor, action, detail FROM audit_log
     WHERE org_id = ${orgId} AND target = ${target} ORDER BY id DESC LIMIT ${rowsMax}`;
-  return rows.map((row) => ({
-    at: row['at'] as Date,
-    actor: row['actor'] as string,
-    action: row['action'] as string,
-    detail: row['detail'] as Record<string, unknown>,
-  }));
 }
 
 /** Erase the logged old and new values of these targets. Actor, time and statement remain. */

@@ -46,107 +46,50 @@ export interface ApiKeyFacts {
   readonly lastUsedIsOld: boolean;
 }
 
-interface ApiKeyFactsRow {
-  id: string;
-  org_id: string;
-  plan: Plan;
-  hash: Uint8Array;
-  sealed_pepper: Buffer | null;
-  is_elsewhere: boolean;
-  scopes: Scope[];
-  auth_level: number;
-  limits: KeyLimits | null;
-  user_id: string | null;
-  role: Role;
-  user_auth_level: number;
-  department: string | null;
-  groups: string[];
-  refused: boolean;
-  ends_in_ms: number | null;
-  expired: boolean;
-  last_used_is_old: boolean;
+interface ApiKeyFactsRow extends Omit<ApiKeyFacts, 'user'> {
+  readonly userId: string | null;
+  readonly role: Role;
+  readonly userAuthLevel: number;
+  readonly department: string | null;
 }
 
 /** Select a key by public id alone, since its organization isn't known yet. */
 export async function selectApiKeyFacts(sql: Sql, keyId: string): Promise<ApiKeyFacts | null> {
   const [row] = await sql<ApiKeyFactsRow[]>`
-    SELECT k.id, k.org_id, o.plan, k.hash, k.sealed_pepper, k.scopes, k.auth_level, k.limits,
-           k.user_id, u.role, u.auth_level AS user_auth_level, u.department,
+    SELECT k.id, k.org_id AS "orgId", o.plan, k.hash, k.sealed_pepper AS "sealedPepper", k.scopes,
+           k.auth_level AS "authLevel", k.limits,
+           k.user_id AS "userId", u.role, u.auth_level AS "userAuthLevel", u.department,
            groups_of(k.org_id, coalesce('user:' || k.user_id, 'key:' || k.id)) AS groups,
-           coalesce(o.move_state IN ('moved', 'arriving'), false) AS is_elsewhere,
+           coalesce(o.move_state IN ('moved', 'arriving'), false) AS "isElsewhere",
            o.suspended_at IS NOT NULL OR u.suspended_at IS NOT NULL OR c.suspended_at IS NOT NULL
              OR (k.revoked_at IS NOT NULL AND k.revoked_at <= now())
              OR (k.user_id IS NOT NULL AND u.id IS NULL) AS refused,
-           (extract(epoch FROM least(k.expires_at, k.revoked_at) - now()) * 1000)::double precision AS ends_in_ms,
+           (extract(epoch FROM least(k.expires_at, k.revoked_at) - now()) * 1000)::double precision AS "endsInMs",
            k.expires_at IS NOT NULL AND k.expires_at <= now() AS expired,
-           k.last_used_at IS NULL OR k.last_used_at <= now() - interval '1 minute' AS last_used_is_old
+           k.last_used_at IS NULL OR k.last_used_at <= now() - interval '1 minute' AS "lastUsedIsOld"
     FROM api_keys k
     JOIN organizations o ON o.id = k.org_id
     LEFT JOIN users u ON u.org_id = k.org_id AND u.id = k.user_id
     LEFT JOIN users c ON c.org_id = k.org_id AND c.id = k.creator_id
     WHERE k.id = ${keyId}`;
   if (!row) return null;
-  return {
-    id: row.id,
-    orgId: row.org_id,
-    plan: row.plan,
-    hash: row.hash,
-    sealedPepper: row.sealed_pepper,
-    isElsewhere: row.is_elsewhere,
-    scopes: row.scopes,
-    authLevel: row.auth_level,
-    limits: row.limits,
-    user:
-      row.user_id === null
-        ? null
-        : { id: row.user_id, role: row.role, authLevel: row.user_auth_level, department: row.department },
-    groups: row.groups,
-    refused: row.refused,
-    endsInMs: row.ends_in_ms,
-    expired: row.expired,
-    lastUsedIsOld: row.last_used_is_old,
-  };
-}
-
-interface UserFactsRow {
-  id: string;
-  org_id: string;
-  plan: Plan;
-  role: Role;
-  auth_level: number;
-  department: string | null;
-  groups: string[];
-  suspended: boolean;
-  token_generation: number;
+  const { userId, role, userAuthLevel, department, ...key } = row;
+  return { ...key, user: userId === null ? null : { id: userId, role, authLevel: userAuthLevel, department } };
 }
 
 /** Build the user query, without its conditions. */
 function userFacts(sql: Sql): SqlFragment {
   return sql`
-    SELECT u.id, u.org_id, o.plan, u.role, u.auth_level, u.department, u.token_generation,
-           groups_of(u.org_id, 'user:' || u.id) AS groups,
+    SELECT u.id, u.org_id AS "orgId", o.plan, u.role, u.auth_level AS "authLevel", u.department,
+           u.token_generation AS generation, groups_of(u.org_id, 'user:' || u.id) AS groups,
            u.suspended_at IS NOT NULL OR o.suspended_at IS NOT NULL AS suspended
     FROM users u JOIN organizations o ON o.id = u.org_id`;
 }
 
-function toUserFacts(row: UserFactsRow): UserFacts {
-  return {
-    id: row.id,
-    orgId: row.org_id,
-    plan: row.plan,
-    role: row.role,
-    authLevel: row.auth_level,
-    department: row.department,
-    groups: row.groups,
-    suspended: row.suspended,
-    generation: row.token_generation,
-  };
-}
-
 /** Select a user by our own id. */
 export async function selectUserFactsById(sql: Sql, orgId: string, userId: string): Promise<UserFacts | null> {
-  const [row] = await sql<UserFactsRow[]>`${userFacts(sql)} WHERE u.org_id = ${orgId} AND u.id = ${userId}`;
-  return row ? toUserFacts(row) : null;
+  const [user] = await sql<UserFacts[]>`${userFacts(sql)} WHERE u.org_id = ${orgId} AND u.id = ${userId}`;
+  return user ?? null;
 }
 
 /** Select the user of one of our own tokens. Return null if the token was revoked. */
@@ -154,11 +97,11 @@ export async function selectUserFacts(
   sql: Sql,
   { orgId, userId, tokenId, generation }: Pick<OwnTokenClaims, 'orgId' | 'userId' | 'tokenId' | 'generation'>,
 ): Promise<UserFacts | null> {
-  const [row] = await sql<UserFactsRow[]>`
+  const [user] = await sql<UserFacts[]>`
     ${userFacts(sql)}
     WHERE u.org_id = ${orgId} AND u.id = ${userId} AND u.token_generation = ${generation}
       AND NOT EXISTS (SELECT 1 FROM revoked_tokens r WHERE r.id = ${tokenId})`;
-  return row ? toUserFacts(row) : null;
+  return user ?? null;
 }
 
 /**
@@ -171,12 +114,11 @@ export async function selectUserFactsByOidc(
   claims: Pick<OidcClaims, 'issuer' | 'subject' | 'issuedAtMs'> & { readonly groups?: OidcClaims['groups'] },
 ): Promise<UserFacts | null> {
   const { issuer, subject, issuedAtMs, groups = null } = claims;
-  const [row] = await sql<UserFactsRow[]>`
+  const [user] = await sql<UserFacts[]>`
     ${userFacts(sql)}
     WHERE u.oidc_issuer = ${issuer} AND u.oidc_subject = ${subject}
       AND (u.tokens_revoked_at IS NULL OR u.tokens_revoked_at < ${new Date(issuedAtMs)})`;
-  if (!row) return null;
-  const user = toUserFacts(row);
+  if (user === undefined) return null;
   if (groups === null || user.suspended) return user;
   const isNew = await followGroupsClaim(sql, user, { groups, issuedAtMs });
   return isNew ? selectUserFactsById(sql, user.orgId, user.id) : user;

@@ -39,19 +39,11 @@ export async function claimIdempotencyKey(
 }
 
 export async function selectIdempotencyRow(sql: Sql, orgId: string, key: string): Promise<IdempotencyRow | null> {
-  const [row] = await sql<
-    {
-      fingerprint: Uint8Array;
-      response_status: number | null;
-      response_body: string | null;
-      sealed_body: Uint8Array | null;
-    }[]
-  >`
-    SELECT fingerprint, response_status, response_body #>> '{}' AS response_body, sealed_body FROM idempotency_keys
+  const [row] = await sql<IdempotencyRow[]>`
+    SELECT fingerprint, response_status AS status, response_body #>> '{}' AS "bodyJson", sealed_body AS "sealedBody"
+    FROM idempotency_keys
     WHERE org_id = ${orgId} AND key = ${key} AND expires_at > now()`;
-  if (!row) return null;
-  const { fingerprint, response_status: status, response_body: bodyJson, sealed_body: sealedBody } = row;
-  return { fingerprint, status, bodyJson, sealedBody };
+  return row ?? null;
 }
 
 /**

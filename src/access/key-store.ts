@@ -1,35 +1,14 @@
+import { withIsoTimes } from '../platform/postgres/iso-times.ts';
 import type { Sql } from '../platform/postgres.ts';
 import type { Caller, Scope } from './caller.ts';
 import type { KeyLimits } from './key-limits.ts';
 import { type ApiKey, LIST_ROWS_MAX } from './schema.ts';
 
-interface ApiKeyRow {
-  id: string;
-  org_id: string;
-  user_id: string | null;
-  name: string;
-  scopes: Scope[];
-  auth_level: number;
-  limits: KeyLimits | null;
-  expires_at: Date | null;
-  last_used_at: Date | null;
-  revoked_at: Date | null;
-  created_at: Date;
-}
-
 function columns(sql: Sql) {
   return sql`id, org_id, user_id, name, scopes, auth_level, limits, expires_at, last_used_at, revoked_at, created_at`;
 }
 
-function toApiKey(row: ApiKeyRow): ApiKey {
-  return {
-    ...row,
-    expires_at: row.expires_at?.toISOString() ?? null,
-    last_used_at: row.last_used_at?.toISOString() ?? null,
-    revoked_at: row.revoked_at?.toISOString() ?? null,
-    created_at: row.created_at.toISOString(),
-  };
-}
+const toApiKey = withIsoTimes<ApiKey>;
 
 /**
  * Insert a key, or return null if the id is taken. `lifetimeMs` counts from now by the database clock; null for
@@ -50,7 +29,7 @@ export async function insertApiKey(
     by: Pick<Caller, 'actor' | 'userId'>;
   },
 ): Promise<ApiKey | null> {
-  const [row] = await sql<ApiKeyRow[]>`
+  const [row] = await sql`
     INSERT INTO api_keys (id, org_id, user_id, name, hash, scopes, auth_level, limits, creator_id, expires_at)
     VALUES (${key.id}, ${key.orgId}, ${key.userId}, ${key.name}, ${key.hash}, ${[...key.scopes]}, ${key.authLevel},
             ${key.limits === null ? null : sql.json(key.limits)}, coalesce(${key.by.userId}, (SELECT creator_id FROM api_keys
@@ -67,7 +46,7 @@ export async function selectApiKeys(
   orgId: string,
   { limit, after }: { limit: number; after?: string | undefined } = { limit: LIST_ROWS_MAX },
 ): Promise<ApiKey[]> {
-  const rows = await sql<ApiKeyRow[]>`
+  const rows = await sql`
     SELECT ${columns(sql)} FROM api_keys
     WHERE org_id = ${orgId}
       ${after === undefined ? sql`` : sql`AND (created_at, id) < (SELECT k.created_at, k.id FROM api_keys k WHERE k.org_id = ${orgId} AND k.id = ${after})`}
@@ -76,13 +55,13 @@ export async function selectApiKeys(
 }
 
 export async function selectApiKey(sql: Sql, orgId: string, id: string): Promise<ApiKey | null> {
-  const [row] = await sql<ApiKeyRow[]>`SELECT ${columns(sql)} FROM api_keys WHERE org_id = ${orgId} AND id = ${id}`;
+  const [row] = await sql`SELECT ${columns(sql)} FROM api_keys WHERE org_id = ${orgId} AND id = ${id}`;
   return row ? toApiKey(row) : null;
 }
 
 /** Select the key with this id, or the unrevoked keys with this name. */
 export async function selectKeysNamed(sql: Sql, orgId: string, idOrName: string): Promise<ApiKey[]> {
-  const rows = await sql<ApiKeyRow[]>`
+  const rows = await sql`
     SELECT ${columns(sql)} FROM api_keys
     WHERE org_id = ${orgId} AND (id = ${idOrName}
       OR (name = ${idOrName.normalize('NFC')} AND (revoked_at IS NULL OR revoked_at > now())))
@@ -101,7 +80,7 @@ export async function updateApiKey(
   changes: Pick<ApiKey, 'name' | 'scopes' | 'limits'> & { authLevel: number; lifetimeMs: number | null | undefined },
 ): Promise<ApiKey> {
   const { name, scopes, authLevel, limits, lifetimeMs } = changes;
-  const [row] = await sql<[ApiKeyRow]>`
+  const [row] = await sql<[object]>`
     UPDATE api_keys SET name = ${name}, scopes = ${[...scopes]}, auth_level = ${authLevel},
       limits = ${limits === null ? null : sql.json(limits)}
       ${lifetimeMs === undefined ? sql`` : sql`, expires_at = now() + ${lifetimeMs}::double precision * interval '1 millisecond'`}
@@ -112,7 +91,7 @@ export async function updateApiKey(
 
 /** Select a key and lock its row until the transaction ends. */
 export async function lockApiKey(sql: Sql, orgId: string, id: string): Promise<ApiKey | null> {
-  const [row] = await sql<ApiKeyRow[]>`
+  const [row] = await sql`
     SELECT ${columns(sql)} FROM api_keys WHERE org_id = ${orgId} AND id = ${id} FOR UPDATE`;
   return row ? toApiKey(row) : null;
 }

@@ -14,17 +14,10 @@ export interface MovingOrganization extends Pick<Organization, 'id' | 'name' | '
  * inserted rows of the organization, and blocks later ones.
  */
 export async function lockForMove(tx: Sql, orgId: string): Promise<MovingOrganization | null> {
-  const [row] = await tx`
-    SELECT id, name, plan, move_state, move_id, suspended_at FROM organizations WHERE id = ${orgId} FOR UPDATE`;
-  if (!row) return null;
-  return {
-    id: row['id'] as string,
-    name: row['name'] as string,
-    plan: row['plan'] as Organization['plan'],
-    state: row['move_state'] as MoveState | null,
-    moveId: row['move_id'] as string | null,
-    suspendedAt: row['suspended_at'] as Date | null,
-  };
+  const [organization] = await tx<MovingOrganization[]>`
+    SELECT id, name, plan, move_state AS state, move_id AS "moveId", suspended_at AS "suspendedAt"
+    FROM organizations WHERE id = ${orgId} FOR UPDATE`;
+  return organization ?? null;
 }
 
 /** Set the move state of a locked organization that is still served here. */

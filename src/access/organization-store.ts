@@ -1,40 +1,30 @@
-import type { Sql } from '../platform/postgres.ts';
+import { withIsoTimes } from '../platform/postgres/iso-times.ts';
+import type { Sql, SqlFragment } from '../platform/postgres.ts';
 import type { Plan } from './caller.ts';
-import { LIST_ROWS_MAX, type MoveState, type Organization } from './schema.ts';
+import { LIST_ROWS_MAX, type Organization } from './schema.ts';
 
-interface OrganizationRow {
-  id: string;
-  name: string;
-  plan: Plan;
-  suspended_at: Date | null;
-  move_state: MoveState | null;
-  created_at: Date;
+function columns(sql: Sql): SqlFragment {
+  return sql`id, name, plan, suspended_at, move_state, created_at`;
 }
 
-function toOrganization(row: OrganizationRow): Organization {
-  return {
-    ...row,
-    suspended_at: row.suspended_at?.toISOString() ?? null,
-    created_at: row.created_at.toISOString(),
-  };
-}
+const toOrganization = withIsoTimes<Organization>;
 
 /** Insert an organization. Return null if the name is taken. */
 export async function insertOrganization(
   sql: Sql,
   organization: { id: string; name: string; plan: Plan },
 ): Promise<Organization | null> {
-  const [row] = await sql<OrganizationRow[]>`
+  const [row] = await sql`
     INSERT INTO organizations (id, name, plan)
     VALUES (${organization.id}, ${organization.name}, ${organization.plan})
     ON CONFLICT (name) DO NOTHING
-    RETURNING id, name, plan, suspended_at, move_state, created_at`;
+    RETURNING ${columns(sql)}`;
   return row ? toOrganization(row) : null;
 }
 
 export async function selectOrganization(sql: Sql, idOrName: string): Promise<Organization | null> {
-  const [row] = await sql<OrganizationRow[]>`
-    SELECT id, name, plan, suspended_at, move_state, created_at FROM organizations
+  const [row] = await sql`
+    SELECT ${columns(sql)} FROM organizations
     WHERE id = ${idOrName} OR name = ${idOrName}
     ORDER BY id = ${idOrName} DESC LIMIT 1`;
   return row ? toOrganization(row) : null;
@@ -45,8 +35,8 @@ export async function selectOrganizations(
   sql: Sql,
   { limit, after }: { limit: number; after?: string | undefined } = { limit: LIST_ROWS_MAX },
 ): Promise<Organization[]> {
-  const rows = await sql<OrganizationRow[]>`
-    SELECT id, name, plan, suspended_at, move_state, created_at FROM organizations
+  const rows = await sql`
+    SELECT ${columns(sql)} FROM organizations
     ${after === undefined ? sql`` : sql`WHERE id < ${after}`}
     ORDER BY id DESC LIMIT ${limit}`;
   return rows.map(toOrganization);
@@ -78,9 +68,9 @@ export async function hasOrganizations(sql: Sql): Promise<boolean> {
 
 /** Change the plan, or return null if the organization does not exist. */
 export async function updatePlan(sql: Sql, orgId: string, plan: Plan): Promise<Organization | null> {
-  const [row] = await sql<OrganizationRow[]>`
+  const [row] = await sql`
     UPDATE organizations SET plan = ${plan} WHERE id = ${orgId}
-    RETURNING id, name, plan, suspended_at, move_state, created_at`;
+    RETURNING ${columns(sql)}`;
   return row ? toOrganization(row) : null;
 }
 
@@ -90,10 +80,10 @@ export async function updateOrganizationSuspension(
   orgId: string,
   suspended: boolean,
 ): Promise<Organization | null> {
-  const [row] = await sql<OrganizationRow[]>`
+  const [row] = await sql`
     UPDATE organizations SET suspended_at = CASE WHEN ${suspended} THEN coalesce(suspended_at, now()) END
     WHERE id = ${orgId}
-    RETURNING id, name, plan, suspended_at, move_state, created_at`;
+    RETURNING ${columns(sql)}`;
   return row ? toOrganization(row) : null;
 }
 

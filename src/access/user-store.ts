@@ -1,20 +1,6 @@
+import { withIsoTimes } from '../platform/postgres/iso-times.ts';
 import type { Sql } from '../platform/postgres.ts';
-import type { Role } from './caller.ts';
 import { LIST_ROWS_MAX, type User } from './schema.ts';
-
-interface UserRow {
-  id: string;
-  org_id: string;
-  email: string;
-  role: Role;
-  auth_level: number;
-  department: string | null;
-  oidc_issuer: string | null;
-  oidc_subject: string | null;
-  has_account: boolean;
-  suspended_at: Date | null;
-  created_at: Date;
-}
 
 function columns(sql: Sql) {
   return sql`
@@ -22,20 +8,14 @@ function columns(sql: Sql) {
     suspended_at, created_at`;
 }
 
-function toUser(row: UserRow): User {
-  return {
-    ...row,
-    suspended_at: row.suspended_at?.toISOString() ?? null,
-    created_at: row.created_at.toISOString(),
-  };
-}
+const toUser = withIsoTimes<User>;
 
 /** Insert a user. Return null if the organization has a user with this email, or if any user has the OIDC identity. */
 export async function insertUser(
   sql: Sql,
   user: Omit<User, 'has_account' | 'suspended_at' | 'created_at'>,
 ): Promise<User | null> {
-  const [row] = await sql<UserRow[]>`
+  const [row] = await sql`
     INSERT INTO users (id, org_id, email, role, auth_level, department, oidc_issuer, oidc_subject)
     VALUES (${user.id}, ${user.org_id}, ${user.email}, ${user.role}, ${user.auth_level}, ${user.department},
             ${user.oidc_issuer}, ${user.oidc_subject})
@@ -45,7 +25,7 @@ export async function insertUser(
 }
 
 export async function selectUser(sql: Sql, orgId: string, idOrEmail: string): Promise<User | null> {
-  const [row] = await sql<UserRow[]>`
+  const [row] = await sql`
     SELECT ${columns(sql)} FROM users
     WHERE org_id = ${orgId} AND (id = ${idOrEmail} OR email = ${idOrEmail.toLowerCase()})`;
   return row ? toUser(row) : null;
@@ -53,7 +33,7 @@ export async function selectUser(sql: Sql, orgId: string, idOrEmail: string): Pr
 
 /** Select a user and lock the row until the transaction ends. */
 export async function lockUser(sql: Sql, orgId: string, idOrEmail: string): Promise<User | null> {
-  const [row] = await sql<UserRow[]>`
+  const [row] = await sql`
     SELECT ${columns(sql)} FROM users
     WHERE org_id = ${orgId} AND (id = ${idOrEmail} OR email = ${idOrEmail.toLowerCase()})
     FOR UPDATE`;
@@ -74,7 +54,7 @@ export async function selectUsers(
   orgId: string,
   { limit, after }: { limit: number; after?: string | undefined } = { limit: LIST_ROWS_MAX },
 ): Promise<User[]> {
-  const rows = await sql<UserRow[]>`
+  const rows = await sql`
     SELECT ${columns(sql)} FROM users
     WHERE org_id = ${orgId} ${after === undefined ? sql`` : sql`AND id < ${after}`}
     ORDER BY id DESC LIMIT ${limit}`;
@@ -88,7 +68,7 @@ export async function updateUser(
   changes: Pick<User, 'role' | 'auth_level' | 'department'> & { readonly suspended: boolean },
 ): Promise<User> {
   const { role, auth_level, department, suspended } = changes;
-  const [row] = await sql<[UserRow]>`
+  const [row] = await sql<[object]>`
     UPDATE users SET role = ${role}, auth_level = ${auth_level}, department = ${department},
       suspended_at = CASE WHEN ${suspended} THEN coalesce(suspended_at, now()) END
     WHERE org_id = ${user.org_id} AND id = ${user.id}

@@ -1,4 +1,4 @@
-import { PLANS, type Plan } from '../access/caller.ts';
+import type { Plan } from '../access/caller.ts';
 import { idTimeMs } from '../platform/ids.ts';
 import type { Sql, SqlFragment } from '../platform/postgres.ts';
 
@@ -9,6 +9,11 @@ export interface ConfigRow {
   readonly name: string;
   readonly provider: string;
   readonly sealedConfig: Buffer;
+}
+
+/** Columns of a `ConfigRow`; the table is `c`. */
+function columns(sql: Sql): SqlFragment {
+  return sql`c.id, c.org_id AS "orgId", c.name, c.provider, c.sealed_config AS "sealedConfig"`;
 }
 
 export async function insertConfig(sql: Sql, config: ConfigRow & { readonly botId: string | null }): Promise<void> {
@@ -27,10 +32,9 @@ export async function selectConfigs(
   orgId: string,
   { limit = null, after }: { readonly limit?: number | null; readonly after?: string | undefined } = {},
 ): Promise<ConfigRow[]> {
-  const rows = await sql`
-    SELECT * FROM channel_configs WHERE org_id = ${orgId} ${after === undefined ? sql`` : isAfter(sql, orgId, after)}
+  return sql<ConfigRow[]>`
+    SELECT ${columns(sql)} FROM channel_configs c WHERE org_id = ${orgId} ${after === undefined ? sql`` : isAfter(sql, orgId, after)}
     ORDER BY created_at, id LIMIT ${limit}`;
-  return rows.map(toConfig);
 }
 
 function isAfter(sql: Sql, orgId: string, id: string): SqlFragment {
@@ -41,14 +45,16 @@ function isAfter(sql: Sql, orgId: string, id: string): SqlFragment {
 }
 
 export async function selectConfig(sql: Sql, orgId: string, id: string): Promise<ConfigRow | null> {
-  const [row] = await sql`SELECT * FROM channel_configs WHERE org_id = ${orgId} AND id = ${id}`;
-  return row ? toConfig(row) : null;
+  const [config] = await sql<ConfigRow[]>`
+    SELECT ${columns(sql)} FROM channel_configs c WHERE org_id = ${orgId} AND id = ${id}`;
+  return config ?? null;
 }
 
 /** Delete a configuration and the replies to its deliveries. Return the deleted row, or null. */
 export async function deleteConfig(sql: Sql, orgId: string, id: string): Promise<ConfigRow | null> {
-  const [row] = await sql`DELETE FROM channel_configs WHERE org_id = ${orgId} AND id = ${id} RETURNING *`;
-  return row ? toConfig(row) : null;
+  const [config] = await sql<ConfigRow[]>`
+    DELETE FROM channel_configs c WHERE org_id = ${orgId} AND id = ${id} RETURNING ${columns(sql)}`;
+  return config ?? null;
 }
 
 /**
@@ -60,11 +66,10 @@ export async function selectConfigsOfBot(
   { botId, configId }: { readonly botId: string; readonly configId: string | null },
   rowsMax: number,
 ): Promise<(ConfigRow & { readonly plan: Plan })[]> {
-  const rows = await sql`
-    SELECT c.*, o.plan FROM channel_configs c JOIN organizations o ON o.id = c.org_id
+  return sql<(ConfigRow & { readonly plan: Plan })[]>`
+    SELECT ${columns(sql)}, o.plan FROM channel_configs c JOIN organizations o ON o.id = c.org_id
     WHERE c.bot_id = ${botId} AND o.suspended_at IS NULL ${configId === null ? sql`` : sql`AND c.id = ${configId}`}
     ORDER BY c.created_at, c.id LIMIT ${rowsMax}`;
-  return rows.map(withPlan);
 }
 
 /** Find a provider's configuration by id alone. Return null if its organization is suspended. */
@@ -73,22 +78,8 @@ export async function selectConfigWithPlan(
   id: string,
   provider: string,
 ): Promise<(ConfigRow & { readonly plan: Plan }) | null> {
-  const [row] = await sql`
-    SELECT c.*, o.plan FROM channel_configs c JOIN organizations o ON o.id = c.org_id
+  const [config] = await sql<(ConfigRow & { readonly plan: Plan })[]>`
+    SELECT ${columns(sql)}, o.plan FROM channel_configs c JOIN organizations o ON o.id = c.org_id
     WHERE c.id = ${id} AND c.provider = ${provider} AND o.suspended_at IS NULL`;
-  return row ? withPlan(row) : null;
-}
-
-function withPlan(row: Readonly<Record<string, unknown>>): ConfigRow & { readonly plan: Plan } {
-  return { ...toConfig(row), plan: PLANS.find((plan) => plan === row['plan']) ?? 'free' };
-}
-
-function toConfig(row: Readonly<Record<string, unknown>>): ConfigRow {
-  return {
-    id: row['id'] as string,
-    orgId: row['org_id'] as string,
-    name: row['name'] as string,
-    provider: row['provider'] as string,
-    sealedConfig: row['sealed_config'] as Buffer,
-  };
+  return config ?? null;
 }

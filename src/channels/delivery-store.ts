@@ -33,9 +33,9 @@ export async function selectDeliveries(
   page: { configId: string | undefined; limit: number; after: string | undefined },
 ): Promise<DeliveryRow[]> {
   const { configId, limit, after } = page;
-  const rows = await sql`
-    SELECT encode(d.digest, 'hex') AS id, d.config_id, d.received_at, d.outcome, d.answered_at, r.reply,
-           coalesce(r.claimed_until > now(), false) AS is_claimed,
+  return sql<DeliveryRow[]>`
+    SELECT encode(d.digest, 'hex') AS id, d.config_id AS "configId", d.received_at AS "receivedAt", d.outcome,
+           d.answered_at AS "answeredAt", r.reply, coalesce(r.claimed_until > now(), false) AS "isClaimed",
            CASE WHEN l.status IS NOT NULL
              THEN jsonb_build_object('status', l.status, 'reason', l.reason, 'isUncertain', l.uncertain) END AS later
     FROM channel_deliveries d
@@ -45,16 +45,6 @@ export async function selectDeliveries(
       ${configId === undefined ? sql`` : sql`AND d.config_id = ${configId}`}
       ${after === undefined ? sql`` : sql`AND (d.received_at, d.digest) < ${placeOf(sql, orgId, after)}`}
     ORDER BY d.received_at DESC, d.digest DESC LIMIT ${limit}`;
-  return rows.map((row) => ({
-    id: row['id'] as string,
-    configId: row['config_id'] as string,
-    receivedAt: row['received_at'] as Date,
-    outcome: row['outcome'] as DeliveryOutcome | null,
-    answeredAt: row['answered_at'] as Date | null,
-    reply: row['reply'] as string | null,
-    isClaimed: row['is_claimed'] as boolean,
-    later: row['later'] as DeliveryRow['later'],
-  }));
 }
 
 /** Build the position of a delivery in the list, looked up by primary key. */

@@ -1,5 +1,14 @@
-import type { Sql } from '../platform/postgres.ts';
+import { withIsoTimes } from '../platform/postgres/iso-times.ts';
+import type { Sql, SqlFragment } from '../platform/postgres.ts';
 import type { NotificationRecord, ResendOptions, SendRequest } from './schema.ts';
+
+/** Columns of a `NotificationRecord`. */
+function columns(sql: Sql): SqlFragment {
+  return sql`
+    id, config_id AS channel_config_id, via, CASE status WHEN 'requested' THEN 'sending' ELSE status END AS status,
+    reason, uncertain, message_id, phone, template_code, template_args, requested_at, finished_at,
+    CASE WHEN status = 'queued' THEN next_at END AS next_attempt_at, delivered_at`;
+}
 
 export interface NewNotification {
   readonly id: string;
@@ -44,9 +53,9 @@ export async function selectByKey(
   key: { readonly orgId: string; readonly actor: string; readonly idempotencyKey: string },
 ): Promise<(NotificationRecord & { readonly options: ResendOptions }) | null> {
   const [row] = await sql`
-    SELECT * FROM channel_notifications
+    SELECT ${columns(sql)}, options FROM channel_notifications
     WHERE org_id = ${key.orgId} AND actor = ${key.actor} AND idempotency_key = ${key.idempotencyKey}`;
-  return row ? { ...toRecord(row), options: row['options'] } : null;
+  return row ? withIsoTimes(row) : null;
 }
 
 /** Return an organization's records, newest first. @param filter.after id of the last record on the previous page */
@@ -56,11 +65,11 @@ export async function selectNotifications(
   filter: { readonly configId: string | null; readonly rowsMax: number; readonly after?: string | undefined },
 ): Promise<NotificationRecord[]> {
   const rows = await sql`
-    SELECT * FROM channel_notifications
+    SELECT ${columns(sql)} FROM channel_notifications
     WHERE org_id = ${orgId} ${filter.configId === null ? sql`` : sql`AND config_id = ${filter.configId}`}
       ${filter.after === undefined ? sql`` : sql`AND (requested_at, id) < (SELECT n.requested_at, n.id FROM channel_notifications n WHERE n.org_id = ${orgId} AND n.id = ${filter.after})`}
     ORDER BY requested_at DESC, id DESC LIMIT ${filter.rowsMax}`;
-  return rows.map(toRecord);
+  return rows.map(withIsoTimes<NotificationRecord>);
 }
 
 /** Mark the notifications of dead processes, in all organizations, as failed with an uncertain outcome. */
@@ -74,25 +83,4 @@ export async function failInterrupted(sql: Sql, ageMs: number): Promise<void> {
 /** Delete old records of all organizations, since they contain phone numbers. */
 export async function deleteOldNotifications(sql: Sql, ageMs: number): Promise<void> {
   await sql`DELETE FROM channel_notifications WHERE requested_at < now() - ${ageMs} * interval '1 millisecond'`;
-}
-
-function toRecord(row: Readonly<Record<string, unknown>>): NotificationRecord {
-  const status = row['status'] as NotificationRecord['status'] | 'requested';
-  const time = (column: string) => (row[column] as Date | null)?.toISOString() ?? null;
-  return {
-    id: row['id'] as string,
-    channel_config_id: row['config_id'] as string,
-    via: row['via'] as NotificationRecord['via'],
-    status: status === 'requested' ? 'sending' : status,
-    reason: row['reason'] as string | null,
-    uncertain: row['uncertain'] as boolean,
-    message_id: row['message_id'] as string | null,
-    phone: row['phone'] as string,
-    template_code: row['template_code'] as string,
-    template_args: row['template_args'] as Record<string, string>,
-    requested_at: (row['requested_at'] as Date).toISOString(),
-    finished_at: time('finished_at'),
-    next_attempt_at: status === 'queued' ? time('next_at') : null,
-    delivered_at: time('delivered_at'),
-  };
 }

@@ -39,17 +39,11 @@ export async function insertQuestion(sql: Sql, config: ConfigKey, id: string, qu
 
 /** Return an organization's counts of unanswered questions, highest first, at most `rowsMax`. */
 export async function selectUnanswered(sql: Sql, orgId: string, rowsMax: number): Promise<UnansweredRow[]> {
-  const rows = await sql`
-    SELECT config_id, max(day)::text AS last_day, sum(questions)::int AS total,
-           coalesce(sum(questions) FILTER (WHERE day > (now() AT TIME ZONE 'UTC')::date - 30), 0)::int AS last_30_days
+  return sql<UnansweredRow[]>`
+    SELECT config_id AS "configId", max(day)::text AS "lastDay", sum(questions)::int AS total,
+           coalesce(sum(questions) FILTER (WHERE day > (now() AT TIME ZONE 'UTC')::date - 30), 0)::int AS "last30Days"
     FROM channel_unanswered WHERE org_id = ${orgId}
-    GROUP BY config_id ORDER BY last_30_days DESC, total DESC, config_id LIMIT ${rowsMax}`;
-  return rows.map((row) => ({
-    configId: row['config_id'] as string,
-    last30Days: row['last_30_days'] as number,
-    total: row['total'] as number,
-    lastDay: row['last_day'] as string,
-  }));
+    GROUP BY config_id ORDER BY "last30Days" DESC, total DESC, config_id LIMIT ${rowsMax}`;
 }
 
 /** List kept questions of an organization, newest first. @param page.after id of the last one on the previous page */
@@ -59,17 +53,11 @@ export async function selectQuestions(
   page: { readonly configId: string | undefined; readonly limit: number; readonly after: string | undefined },
 ): Promise<QuestionRow[]> {
   const { configId, limit, after } = page;
-  const rows = await sql`
-    SELECT * FROM channel_questions
+  return sql<QuestionRow[]>`
+    SELECT id, config_id AS "configId", asked_at AS "askedAt", question FROM channel_questions
     WHERE org_id = ${orgId} ${configId === undefined ? sql`` : sql`AND config_id = ${configId}`}
       ${after === undefined ? sql`` : sql`AND (asked_at, id) < (SELECT q.asked_at, q.id FROM channel_questions q WHERE q.org_id = ${orgId} AND q.id = ${after})`}
     ORDER BY asked_at DESC, id DESC LIMIT ${limit}`;
-  return rows.map((row) => ({
-    id: row['id'] as string,
-    configId: row['config_id'] as string,
-    askedAt: row['asked_at'] as Date,
-    question: row['question'] as string,
-  }));
 }
 
 /** Delete at most `rowsMax` question texts of all organizations that are older than `ageMs`. */

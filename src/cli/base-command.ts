@@ -9,6 +9,7 @@ import { untilInterrupted } from '../platform/lifecycle.ts';
 import type { Logger } from '../platform/logger.ts';
 import type { Sql } from '../platform/postgres.ts';
 import { describeFailure, type Failure, withoutHelpHint } from './exit-codes.ts';
+import { withVariables } from './flags.ts';
 import {
   hasScreen,
   hasSwitch,
@@ -55,30 +56,21 @@ export interface ApplianceOptions {
  */
 export abstract class BaseCommand extends Command {
   /** True if this command sets up a missing installation. Otherwise it refuses, since the folder may be misspelt. */
-  static setsUp = true;
+  static setsUp = false;
   /**
    * True for commands that need every configured provider. Other commands ignore providers whose keys aren't in the
    * environment, for example in a shell on a host where only the server has them.
    */
   static needsProviders = false;
   static override enableJsonFlag = true;
-  static override baseFlags = {
-    'data-dir': Flags.directory({
-      description: 'folder where the installation keeps its data',
-      env: 'SERVICE_DATA_DIR',
-      helpGroup: 'GLOBAL',
-    }),
-    json: Flags.boolean({
-      description: 'print one JSON document on stdout and nothing else',
-      env: 'SERVICE_JSON',
-      helpGroup: 'GLOBAL',
-    }),
+  static override baseFlags = withVariables({
+    'data-dir': Flags.directory({ description: 'folder where the installation keeps its data', helpGroup: 'GLOBAL' }),
+    json: Flags.boolean({ description: 'print one JSON document on stdout and nothing else', helpGroup: 'GLOBAL' }),
     quiet: Flags.boolean({
       description: 'print the result and errors only: no progress, notes or warnings',
-      env: 'SERVICE_QUIET',
       helpGroup: 'GLOBAL',
     }),
-  };
+  });
 
   override jsonEnabled(): boolean {
     return wantsJson(this.config, this.argv);

@@ -1,22 +1,23 @@
 import { Args, Flags } from '@oclif/core';
 import { invalidRequest } from '../platform/errors.ts';
 
-/**
- * Flags and arguments shared by several commands. The environment variable of a flag is `SERVICE_` plus its name, with
- * a few exceptions that a test checks.
- */
+/** Flags and arguments shared by several commands. */
 
-export const orgFlag = Flags.string({
-  description: 'name or id of the organization',
-  default: 'default',
-  env: 'SERVICE_ORG',
-});
+/** These flags have no environment variable, which would confirm every later command. */
+const CONFIRMING = new Set(['yes', 'force', 'accept-unsigned', 'allow-empty', 'confirm', 'max-affected']);
 
-export const bucketFlag = Flags.string({
-  description: 'name or id of the bucket',
-  default: 'default',
-  env: 'SERVICE_BUCKET',
-});
+/** Give each flag its environment variable: `SERVICE_` and its name. Every command declares its flags this way. */
+export function withVariables<Given extends Readonly<Record<string, object>>>(flags: Given): Given {
+  const entries = Object.entries(flags).map(([name, flag]) => {
+    const env = CONFIRMING.has(name) ? undefined : `SERVICE_${name.toUpperCase().replaceAll('-', '_')}`;
+    return [name, { ...flag, env }];
+  });
+  return Object.fromEntries(entries) as Given;
+}
+
+export const orgFlag = Flags.string({ description: 'name or id of the organization', default: 'default' });
+
+export const bucketFlag = Flags.string({ description: 'name or id of the bucket', default: 'default' });
 
 /** Create the flag for the length of a list. @param what noun for the items, such as "documents" */
 export function limitFlag(what: string, { max, usual = 50 }: { readonly max: number; readonly usual?: number }) {
@@ -26,23 +27,23 @@ export function limitFlag(what: string, { max, usual = 50 }: { readonly max: num
     default: usual,
     min: 1,
     max,
-    env: 'SERVICE_LIMIT',
   });
 }
 
 /** Create a flag that may be repeated; `listOf` lists its values. */
-export function listFlag(description: string, env: string) {
-  return Flags.string({ description, multiple: true, multipleNonGreedy: true, env });
+export function listFlag(description: string) {
+  return Flags.string({ description, multiple: true, multipleNonGreedy: true });
+}
+
+/** Create a required argument, which is never read from stdin. */
+export function requiredArg(description: string) {
+  return Args.string({ description, required: true, ignoreStdin: true });
 }
 
 /** Argument that names a connected source. */
-export const sourceArg = Args.string({ description: 'name or id of the source', required: true, ignoreStdin: true });
+export const sourceArg = requiredArg('name or id of the source');
 
-export const keyArg = Args.string({
-  description: 'name of the key, or its id as in "keys list" (the eight characters after "svc_")',
-  required: true,
-  ignoreStdin: true,
-});
+export const keyArg = requiredArg('name of the key, or its id as in "keys list" (the eight characters after "svc_")');
 
 /** Parse the version of a map. oclif's `Args.integer` would report an invalid one as an internal error. */
 export const mapVersionArg = Args.custom<number>({
@@ -56,7 +57,6 @@ export const mapVersionArg = Args.custom<number>({
   },
 })();
 
-/** These flags and --allow-empty have no environment variable, which would confirm every later command. */
 export const yesFlag = Flags.boolean({ description: 'do not ask for confirmation' });
 export const forceFlag = Flags.boolean({ description: 'replace a file that already exists' });
 
@@ -105,23 +105,20 @@ export function jsonOf(flag: string, text: string): unknown {
 
 /** Create a flag for an auth level. @param description meaning of the level, and its default */
 export function authLevelFlag(description: string) {
-  return Flags.integer({ description, min: 1, max: 10, env: 'SERVICE_AUTH_LEVEL' });
+  return Flags.integer({ description, min: 1, max: 10 });
 }
 
 export const serverUrlFlag = Flags.string({
   description: 'address of the server (default: base_url of the settings, or the server of the data directory)',
-  env: 'SERVICE_URL',
 });
 
 /** Flags that name the users and groups who may read documents. */
 export const accessFlags = {
   reader: listFlag(
     'email or id of a user who may read the documents, besides members of --group; may be given several times',
-    'SERVICE_READER',
   ),
   group: listFlag(
     'group whose members may read the documents (default: those of the bucket); may be given several times',
-    'SERVICE_GROUP',
   ),
 };
 

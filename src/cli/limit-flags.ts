@@ -1,34 +1,17 @@
-import { Flags } from '@oclif/core';
 import type { KeyLimits } from '../access/key-limits.ts';
 import { invalidRequest } from '../platform/errors.ts';
-import { listOf, pairsOf } from './flags.ts';
-
-const several = { multiple: true, multipleNonGreedy: true } as const;
+import { listFlag, listOf, pairsOf } from './flags.ts';
 
 /** Flags for the limits of an API key. */
 export const limitFlags = {
-  quota: Flags.string({
-    ...several,
-    description:
-      'texts or images a month by axis (embed, embed_batch, embed_image, answers), such as embed=100000; may be given several times',
-    env: 'SERVICE_QUOTA',
-  }),
-  rate: Flags.string({
-    ...several,
-    description:
-      'requests a minute by axis (those of --quota, search, upload), such as search=60; may be given several times',
-    env: 'SERVICE_RATE',
-  }),
-  'allow-model': Flags.string({
-    ...several,
-    description: 'model that the key may use; may be given several times (default: all)',
-    env: 'SERVICE_ALLOW_MODEL',
-  }),
-  'allow-bucket': Flags.string({
-    ...several,
-    description: 'bucket that the key may use; may be given several times (default: all)',
-    env: 'SERVICE_ALLOW_BUCKET',
-  }),
+  quota: listFlag(
+    'texts or images a month by axis (embed, embed_batch, embed_image, answers), such as embed=100000; may be given several times',
+  ),
+  rate: listFlag(
+    'requests a minute by axis (those of --quota, search, upload), such as search=60; may be given several times',
+  ),
+  'allow-model': listFlag('model that the key may use; may be given several times (default: all)'),
+  'allow-bucket': listFlag('bucket that the key may use; may be given several times (default: all)'),
 };
 
 type Values = { readonly [Name in keyof typeof limitFlags]?: readonly string[] | string | undefined };

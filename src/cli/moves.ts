@@ -9,15 +9,10 @@ import { osUserName } from '../platform/os-user.ts';
 export const keyFileFlag = Flags.string({
   description: 'file with the key that encrypts stored credentials in the export and signs it',
   required: true,
-  env: 'SERVICE_KEY_FILE',
 });
 
 /** Flag for the location of an export. */
-export const placeFlag = Flags.string({
-  description: 'folder or s3://bucket/prefix/ of the export',
-  required: true,
-  env: 'SERVICE_TO',
-});
+export const placeFlag = Flags.string({ description: 'folder or s3://bucket/prefix/ of the export', required: true });
 
 /** Select the parts of an installation that moves need. */
 export function moveContextOf({ sql, direct, objects, keyRing, backup }: Appliance): MoveContext {

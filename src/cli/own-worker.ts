@@ -1,6 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { JobKind } from '../jobs/schema.ts';
 import type { Service } from '../platform/lifecycle.ts';
+import { note } from './output.ts';
+import { openProgress, type Progress } from './progress.ts';
 import type { Session } from './session.ts';
 
 /** Time after Ctrl-C at which a command's worker returns its jobs to the queue. */
@@ -51,4 +53,30 @@ export function ownWorker(session: Session, signal: AbortSignal, kind: JobKind =
       for (const service of started.splice(0).reverse()) await service.stop();
     },
   };
+}
+
+/**
+ * Call `check` until it returns a result, and show its progress. If no worker is alive, run one in this process
+ * meanwhile.
+ *
+ * @param options.kept what remains after an abort, for a note
+ * @throws AppError `interrupted`, and what `check` throws
+ */
+export async function waitWithWorker<T>(
+  session: Session,
+  { kind, kept, signal }: { readonly kind: JobKind; readonly kept: string; readonly signal: AbortSignal },
+  check: (progress: Progress) => Promise<T | null>,
+): Promise<T> {
+  const worker = ownWorker(session, signal, kind);
+  const progress = await openProgress();
+  try {
+    return await worker.waitFor(() => check(progress));
+  } catch (error) {
+    progress.close();
+    if (signal.aborted) note(`interrupted: ${kept}`);
+    throw error;
+  } finally {
+    progress.close();
+    await worker.stop();
+  }
 }

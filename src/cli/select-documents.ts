@@ -10,7 +10,6 @@ export const documentArg = Args.string({
 });
 export const whereFlag = Flags.string({
   description: `documents for which this condition of the statement language is true, such as "file_type = 'pdf'"`,
-  env: 'SERVICE_WHERE',
 });
 
 /** Documents selected by a command, individually or by a condition. */

@@ -1,46 +1,26 @@
 import type { BulkJobView } from '../bulk/schema.ts';
-import { AppError } from '../platform/errors.ts';
-import { note } from './output.ts';
-import { ownWorker } from './own-worker.ts';
-import { openProgress } from './progress.ts';
+import { waitWithWorker } from './own-worker.ts';
 import type { Session } from './session.ts';
+import { endedBadly } from './wait-for-job.ts';
 
 /**
- * Wait until a bulk job is ready, and show its progress. If no worker is alive, run one in this process meanwhile.
- * After an abort, the job remains: another worker continues it, or it stays queued. stderr names the job.
+ * Wait until a bulk job is ready, and show its progress. After an abort, the job remains: another worker continues it,
+ * or it stays queued.
  *
  * @throws AppError `job_failed` (409, or 502 if the provider failed), `job_cancelled` (409), `interrupted`
  */
-export async function waitForBulk(session: Session, jobId: string, signal: AbortSignal): Promise<BulkJobView> {
-  const worker = ownWorker(session, signal, 'bulk');
-  const progress = await openProgress();
-  try {
-    let hasBegun = false;
-    return await worker.waitFor(async () => {
-      const job = await session.call('bulk.status', { id: jobId });
-      const { input_count: total, completed_count: done } = job.metadata;
-      if (!hasBegun) progress.begin('embedding', total);
-      hasBegun = true;
-      progress.update(done);
-      if (job.status === 'ready') return job;
-      if (job.status === 'failed' || job.status === 'cancelled') throw failureOf(job);
-      return null;
-    });
-  } catch (error) {
-    progress.close();
-    if (signal.aborted)
-      note(`interrupted: the job ${jobId} is kept; "service bulk status ${jobId}" shows its progress`);
-    throw error;
-  } finally {
-    progress.close();
-    await worker.stop();
-  }
-}
-
-function failureOf({ id, status, error }: BulkJobView): AppError {
-  if (status === 'cancelled') {
-    return new AppError({ code: 'job_cancelled', status: 409, message: `the job ${id} was cancelled` });
-  }
-  const message = `the job ${id} failed (${error?.category}): ${error?.message}`;
-  return new AppError({ code: 'job_failed', status: error?.category === 'upstream_unavailable' ? 502 : 409, message });
+export async function waitForBulk(session: Session, id: string, signal: AbortSignal): Promise<BulkJobView> {
+  let hasBegun = false;
+  const kept = `the job ${id} is kept; "service bulk status ${id}" shows its progress`;
+  return waitWithWorker(session, { kind: 'bulk', kept, signal }, async (progress) => {
+    const job = await session.call('bulk.status', { id });
+    const { input_count: total, completed_count: done } = job.metadata;
+    if (!hasBegun) progress.begin('embedding', total);
+    hasBegun = true;
+    progress.update(done);
+    if (job.status === 'failed' || job.status === 'cancelled') {
+      throw endedBadly(id, job.status, job.error?.category, job.error?.message);
+    }
+    return job.status === 'ready' ? job : null;
+  });
 }

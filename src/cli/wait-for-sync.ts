@@ -1,40 +1,26 @@
 import type { SourceView } from '../memory/schema.ts';
 import { AppError } from '../platform/errors.ts';
-import { note } from './output.ts';
-import { ownWorker } from './own-worker.ts';
-import { openProgress } from './progress.ts';
+import { waitWithWorker } from './own-worker.ts';
 import type { Session } from './session.ts';
 
 /**
- * Wait until a source is synchronised and its documents are searchable. If no worker is alive, run one in this process
- * meanwhile. After an abort, the jobs remain.
+ * Wait until a source is synchronised and its documents are searchable. After an abort, the jobs remain.
  *
  * @throws AppError `sync_failed` (409), `interrupted`
  */
 export async function waitForSync(session: Session, id: string, signal: AbortSignal): Promise<SourceView> {
-  const worker = ownWorker(session, signal, 'sync');
-  const progress = await openProgress();
-  try {
-    let total = 0;
-    return await worker.waitFor(async () => {
-      const { source, pending } = await session.call('sources.progress', { source: id });
-      if (source.sync_state !== 'syncing') {
-        if (source.sync_state === 'error') throw failureOf(source);
-        if (pending === 0) return source;
-        if (total === 0) progress.begin('documents to index', pending);
-        total ||= pending;
-        progress.update(Math.max(0, total - pending));
-      }
-      return null;
-    });
-  } catch (error) {
-    progress.close();
-    if (signal.aborted) note('interrupted: the jobs are kept; "service sources show" shows the state of the source');
-    throw error;
-  } finally {
-    progress.close();
-    await worker.stop();
-  }
+  let total = 0;
+  const kept = 'the jobs are kept; "service sources show" shows the state of the source';
+  return waitWithWorker(session, { kind: 'sync', kept, signal }, async (progress) => {
+    const { source, pending } = await session.call('sources.progress', { source: id });
+    if (source.sync_state === 'syncing') return null;
+    if (source.sync_state === 'error') throw failureOf(source);
+    if (pending === 0) return source;
+    if (total === 0) progress.begin('documents to index', pending);
+    total ||= pending;
+    progress.update(Math.max(0, total - pending));
+    return null;
+  });
 }
 
 function failureOf({ name, error_message: message }: SourceView): AppError {

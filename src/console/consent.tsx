@@ -5,7 +5,7 @@ import { followConsent } from './lib/pending-consent.ts';
 import { useAction, useResource } from './lib/resource.ts';
 import { currentCaller, session } from './lib/session.ts';
 import type { ConsentFacts, ConsentReply } from './types.ts';
-import { ActionError, Button, Check, Form, Notice, SelectField } from './ui/controls.tsx';
+import { Button, Check, Form, FormEnd, Notice, SelectField } from './ui/controls.tsx';
 import { SignInCard } from './ui/sign-in-card.tsx';
 import { Loaded } from './ui/states.tsx';
 
@@ -93,13 +93,7 @@ function ConsentForm({ facts, query }: { facts: ConsentFacts; query: string }) {
         }))}
       />
       <Who />
-      <ActionError error={decide.error} />
-      <div class="form-actions">
-        <Button onClick={() => decide.run(false)}>{t('Cancel')}</Button>
-        <Button type="submit" look="primary" isBusy={decide.isRunning} disabled={scopes.size === 0}>
-          {t('Give access')}
-        </Button>
-      </div>
+      <FormEnd of={decide} submit={t('Give access')} disabled={scopes.size === 0} onLeave={() => decide.run(false)} />
     </Form>
   );
 }

@@ -1,7 +1,15 @@
-import type { Sql } from '../platform/postgres.ts';
+import { withIsoTimes } from '../platform/postgres/iso-times.ts';
+import type { Sql, SqlFragment } from '../platform/postgres.ts';
 import type { ListDeliveriesQuery, WebhookDelivery, WebhookEvent } from './schema.ts';
 
-type Row = Readonly<Record<string, unknown>>;
+/** Columns of a `WebhookDelivery`. */
+function columns(sql: Sql): SqlFragment {
+  return sql`
+    id, type, object_id, status, tries, reply_status, error, occurred_at, tried_at,
+    CASE WHEN status = 'pending' THEN next_at END AS next_try_at, finished_at, data`;
+}
+
+const toView = withIsoTimes<WebhookDelivery>;
 
 /** Delivery claimed by a process. */
 export interface HeldDelivery extends WebhookEvent {
@@ -43,7 +51,7 @@ export async function claimDue(
   { orgId, id }: { readonly orgId: string; readonly id: string },
   { rowsMax, leaseMs }: { readonly rowsMax: number; readonly leaseMs: number },
 ): Promise<HeldDelivery[]> {
-  const rows = await sql`
+  return sql<HeldDelivery[]>`
     UPDATE webhook_deliveries d
     SET tries = d.tries + 1, tried_at = clock_timestamp(),
         next_at = clock_timestamp() + ${leaseMs}::float8 * interval '1 millisecond'
@@ -58,17 +66,8 @@ export async function claimDue(
       ORDER BY due.next_at, due.seq LIMIT ${rowsMax} FOR UPDATE OF due SKIP LOCKED
     ) AS claimed
     WHERE d.endpoint_id = ${id} AND d.seq = claimed.seq
-    RETURNING d.*, extract(epoch FROM clock_timestamp() - d.queued_at)::float8 * 1000 AS age_ms`;
-  return rows.map((row) => ({
-    id: row['id'] as string,
-    orgId: row['org_id'] as string,
-    endpointId: row['endpoint_id'] as string,
-    type: row['type'] as string,
-    occurredAt: row['occurred_at'] as Date,
-    data: row['data'] as Record<string, unknown>,
-    tries: row['tries'] as number,
-    ageMs: row['age_ms'] as number,
-  }));
+    RETURNING d.id, d.org_id AS "orgId", d.endpoint_id AS "endpointId", d.type, d.occurred_at AS "occurredAt", d.data,
+              d.tries, extract(epoch FROM clock_timestamp() - d.queued_at)::float8 * 1000 AS "ageMs"`;
 }
 
 /** Record a delivered event, which may have been given up or claimed again meanwhile. */
@@ -140,7 +139,7 @@ export async function selectDeliveries(
     AND seq < (SELECT last.seq FROM webhook_deliveries last
                WHERE last.org_id = ${orgId} AND last.endpoint_id = ${endpointId} AND last.id = ${cursor ?? ''})`;
   const rows = await sql`
-    SELECT * FROM webhook_deliveries
+    SELECT ${columns(sql)} FROM webhook_deliveries
     WHERE org_id = ${orgId} AND endpoint_id = ${endpointId}
       ${status === undefined ? sql`` : sql`AND status = ${status}`} ${cursor === undefined ? sql`` : after}
     ORDER BY seq DESC LIMIT ${limit}`;
@@ -156,7 +155,7 @@ export async function replayOne(
     UPDATE webhook_deliveries SET ${queuedAgain(tx)}
     WHERE org_id = ${orgId} AND endpoint_id = ${endpointId} AND id = ${id} AND status <> 'pending'`;
   const [row] = await tx`
-    SELECT * FROM webhook_deliveries WHERE org_id = ${orgId} AND endpoint_id = ${endpointId} AND id = ${id}`;
+    SELECT ${columns(tx)} FROM webhook_deliveries WHERE org_id = ${orgId} AND endpoint_id = ${endpointId} AND id = ${id}`;
   return row ? toView(row) : null;
 }
 
@@ -204,23 +203,4 @@ export async function deleteOldDeliveries(
     ) AS old
     WHERE d.endpoint_id = old.endpoint_id AND d.seq = old.seq RETURNING 1`;
   return rows.length;
-}
-
-function toView(row: Row): WebhookDelivery {
-  const time = (column: string) => (row[column] as Date | null)?.toISOString() ?? null;
-  const status = row['status'] as WebhookDelivery['status'];
-  return {
-    id: row['id'] as string,
-    type: row['type'] as string,
-    object_id: row['object_id'] as string,
-    status,
-    tries: row['tries'] as number,
-    reply_status: row['reply_status'] as number | null,
-    error: row['error'] as string | null,
-    occurred_at: (row['occurred_at'] as Date).toISOString(),
-    tried_at: time('tried_at'),
-    next_try_at: status === 'pending' ? time('next_at') : null,
-    finished_at: time('finished_at'),
-    data: row['data'] as Record<string, unknown>,
-  };
 }

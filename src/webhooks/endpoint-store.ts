@@ -1,7 +1,15 @@
-import type { Sql } from '../platform/postgres.ts';
+import { withIsoTimes } from '../platform/postgres/iso-times.ts';
+import type { Sql, SqlFragment } from '../platform/postgres.ts';
 import type { WebhookView } from './schema.ts';
 
-type Row = Readonly<Record<string, unknown>>;
+/** Columns of a `WebhookView`. */
+function columns(sql: Sql): SqlFragment {
+  return sql`
+    id, name, url, events, disabled_at IS NULL AS enabled, disabled_reason, failing_since, paused_until AS next_try_at,
+    previous_until AS previous_secret_until, created_at, updated_at`;
+}
+
+const toView = withIsoTimes<WebhookView>;
 
 /** Encrypted secrets of an endpoint. */
 export interface SealedSecrets {
@@ -20,20 +28,20 @@ export async function insertEndpoint(
   const [row] = await tx`
     INSERT INTO webhook_endpoints (id, org_id, name, url, events, sealed_secret)
     VALUES (${id}, ${orgId}, ${name}, ${url}, ${tx.array(events)}::text[], ${sealedSecret})
-    ON CONFLICT (org_id, name) DO NOTHING RETURNING *`;
+    ON CONFLICT (org_id, name) DO NOTHING RETURNING ${columns(tx)}`;
   return row ? toView(row) : null;
 }
 
 /** List the endpoints of an organization by name. */
 export async function selectEndpoints(sql: Sql, orgId: string): Promise<WebhookView[]> {
-  const rows = await sql`SELECT * FROM webhook_endpoints WHERE org_id = ${orgId} ORDER BY name`;
+  const rows = await sql`SELECT ${columns(sql)} FROM webhook_endpoints WHERE org_id = ${orgId} ORDER BY name`;
   return rows.map(toView);
 }
 
 /** Return an endpoint by id or name, or null. */
 export async function selectEndpoint(sql: Sql, orgId: string, ref: string): Promise<WebhookView | null> {
   const [row] = await sql`
-    SELECT * FROM webhook_endpoints WHERE org_id = ${orgId} AND (id = ${ref} OR name = ${ref})`;
+    SELECT ${columns(sql)} FROM webhook_endpoints WHERE org_id = ${orgId} AND (id = ${ref} OR name = ${ref})`;
   return row ? toView(row) : null;
 }
 
@@ -56,7 +64,7 @@ export async function updateEndpoint(
     SET name = ${name}, events = ${tx.array(events)}::text[], updated_at = now(),
         paused_until = CASE WHEN url = ${url} THEN paused_until END,
         failing_since = CASE WHEN url = ${url} THEN failing_since END, url = ${url}
-    WHERE org_id = ${orgId} AND id = ${id} RETURNING *`;
+    WHERE org_id = ${orgId} AND id = ${id} RETURNING ${columns(tx)}`;
   return row ? toView(row) : null;
 }
 
@@ -96,7 +104,7 @@ export async function rotateSecret(
         previous_until = CASE WHEN ${overlapMs}::float8 > 0
                               THEN clock_timestamp() + ${overlapMs}::float8 * interval '1 millisecond' END,
         updated_at = now()
-    WHERE org_id = ${orgId} AND id = ${id} RETURNING *`;
+    WHERE org_id = ${orgId} AND id = ${id} RETURNING ${columns(tx)}`;
   return row ? toView(row) : null;
 }
 
@@ -143,21 +151,13 @@ export async function selectDueEndpoints(
 
 /** Read an endpoint of any organization. Return null if it may not receive events now. */
 export async function selectSendable(sql: Sql, id: string): Promise<SendableEndpoint | null> {
-  const [row] = await sql`
-    SELECT e.id, e.org_id, e.url, e.sealed_secret,
-           extract(epoch FROM clock_timestamp() - e.failing_since)::float8 * 1000 AS failing_ms,
-           CASE WHEN e.previous_until > clock_timestamp() THEN e.sealed_previous END AS sealed_previous
+  const [endpoint] = await sql<SendableEndpoint[]>`
+    SELECT e.id, e.org_id AS "orgId", e.url, e.sealed_secret AS "sealedSecret",
+           extract(epoch FROM clock_timestamp() - e.failing_since)::float8 * 1000 AS "failingMs",
+           CASE WHEN e.previous_until > clock_timestamp() THEN e.sealed_previous END AS "sealedPrevious"
     FROM webhook_endpoints e JOIN organizations o ON o.id = e.org_id AND o.suspended_at IS NULL
     WHERE e.id = ${id} AND e.disabled_at IS NULL AND (e.paused_until IS NULL OR e.paused_until <= clock_timestamp())`;
-  if (!row) return null;
-  return {
-    id: row['id'] as string,
-    orgId: row['org_id'] as string,
-    url: row['url'] as string,
-    failingMs: row['failing_ms'] as number | null,
-    sealedSecret: row['sealed_secret'] as Buffer,
-    sealedPrevious: row['sealed_previous'] as Buffer | null,
-  };
+  return endpoint ?? null;
 }
 
 /** Record a success, which ends an endpoint's failing state. */
@@ -181,21 +181,4 @@ export async function recordFailing(
     SET failing_since = coalesce(failing_since, clock_timestamp()),
         paused_until = coalesce(clock_timestamp() + ${pauseMs}::float8 * interval '1 millisecond', paused_until)
     WHERE org_id = ${orgId} AND id = ${id} AND disabled_at IS NULL`;
-}
-
-function toView(row: Row): WebhookView {
-  const time = (column: string) => (row[column] as Date | null)?.toISOString() ?? null;
-  return {
-    id: row['id'] as string,
-    name: row['name'] as string,
-    url: row['url'] as string,
-    events: row['events'] as string[],
-    enabled: row['disabled_at'] === null,
-    disabled_reason: row['disabled_reason'] as string | null,
-    failing_since: time('failing_since'),
-    next_try_at: time('paused_until'),
-    previous_secret_until: time('previous_until'),
-    created_at: (row['created_at'] as Date).toISOString(),
-    updated_at: (row['updated_at'] as Date).toISOString(),
-  };
 }

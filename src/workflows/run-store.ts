@@ -2,6 +2,7 @@ import type { Caller } from '../access/caller.ts';
 import { isOrgAdminRole } from '../access/roles.ts';
 import { hiddenAmong } from '../documents/hidden-among-store.ts';
 import { notFound } from '../platform/errors.ts';
+import { withIsoTimes } from '../platform/postgres/iso-times.ts';
 import type { Sql, SqlFragment } from '../platform/postgres.ts';
 import { toKept, toKeptText } from './kept-values.ts';
 import type { BlockResult, ContinuingRun, RunMode, RunStatus, RunSummary, RunView } from './schema.ts';
@@ -166,18 +167,12 @@ export interface WaitingRun {
 /** List runs that wait for an approval and that the caller may see, newest first. */
 export async function selectWaitingRuns(sql: Sql, caller: Caller, limit: number): Promise<WaitingRun[]> {
   const rows = await sql`
-    SELECT workflow_runs.id, workflow_id, workflows.name, actor, started_at
+    SELECT workflow_runs.id AS run_id, workflow_id, workflows.name AS workflow_name, actor, started_at
     FROM workflow_runs JOIN workflows ON workflows.id = workflow_id
     WHERE workflow_runs.status = 'needs_approval' AND ${visibleTo(sql, caller)}
       AND NOT EXISTS (SELECT 1 FROM workflow_runs next WHERE next.continues = workflow_runs.id)
     ORDER BY started_at DESC, workflow_runs.id DESC LIMIT ${limit}`;
-  return rows.map((row) => ({
-    run_id: row['id'] as string,
-    workflow_id: row['workflow_id'] as string,
-    workflow_name: row['name'] as string,
-    actor: row['actor'] as string,
-    started_at: (row['started_at'] as Date).toISOString(),
-  }));
+  return rows.map(withIsoTimes<WaitingRun>);
 }
 
 /** Find a run. @throws AppError `workflow_run_not_found` (404), even if the caller just may not see it */
@@ -213,7 +208,7 @@ export async function findContinuing(sql: Sql, orgId: string, id: string): Promi
 /** Return the columns of a `RunSummary`. */
 function summaryOf(sql: Sql): SqlFragment {
   return sql`
-    id, workflow_id, version, mode, status, actor, error, started_at, finished_at, continues,
+    id AS run_id, workflow_id, version, mode, status, actor, error, started_at, finished_at, continues,
     (SELECT jsonb_build_object('run_id', next.id, 'actor', next.actor, 'status', next.status)
      FROM workflow_runs next WHERE next.continues = workflow_runs.id) AS continued_by`;
 }
@@ -246,40 +241,21 @@ function isOf(sql: Sql, { orgId, actor }: Caller): SqlFragment {
     SELECT 'grant:' || g.id FROM oauth_grants g WHERE g.org_id = ${orgId} AND g.actor = ${actor}))`;
 }
 
-function toSummary(row: Row): RunSummary {
-  return {
-    run_id: row['id'] as string,
-    workflow_id: row['workflow_id'] as string,
-    version: row['version'] as number,
-    mode: row['mode'] as RunMode,
-    status: row['status'] as RunStatus,
-    actor: row['actor'] as string,
-    error: row['error'] as string | null,
-    started_at: (row['started_at'] as Date).toISOString(),
-    finished_at: (row['finished_at'] as Date | null)?.toISOString() ?? null,
-    continues: row['continues'] as string | null,
-    continued_by: row['continued_by'] as ContinuingRun | null,
-  };
+const toSummary = withIsoTimes<RunSummary>;
+
+function toRun({ hides, fingerprint: _, inputs, blocks, output, ...summary }: Row): RunView {
+  const run = { ...toSummary(summary), inputs, blocks: blocks as BlockResult[], output: output ?? null };
+  return hides === true ? withoutValues(run) : run;
 }
 
-function toRun(row: Row): RunView {
-  if (row['hides'] === true) return withoutValues(row);
-  return {
-    ...toSummary(row),
-    inputs: row['inputs'],
-    blocks: row['blocks'] as BlockResult[],
-    output: row['output'] ?? null,
-  };
-}
-
-/** Convert the row of a run, without values: it shows a document that the reader may no longer read. */
-function withoutValues(row: Row): RunView {
+/** Remove the values of a run: it shows a document that the reader may no longer read. */
+function withoutValues(run: RunView): RunView {
   const hidden = { left_out: 'values of a run that shows documents that you may no longer read' };
-  const blocks = (row['blocks'] as BlockResult[]).map(({ would, ...result }) => ({
+  const blocks = run.blocks.map(({ would, ...result }) => ({
     ...result,
     output: hidden,
     error: null,
     ...(would === undefined ? {} : { would: hidden }),
   }));
-  return { ...toSummary(row), error: null, inputs: hidden, blocks, output: hidden };
+  return { ...run, error: null, inputs: hidden, blocks, output: hidden };
 }

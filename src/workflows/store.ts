@@ -1,4 +1,5 @@
 import { notFound } from '../platform/errors.ts';
+import { withIsoTimes } from '../platform/postgres/iso-times.ts';
 import type { Sql } from '../platform/postgres.ts';
 import type { Definition, WorkflowDetail, WorkflowView } from './schema.ts';
 
@@ -87,11 +88,7 @@ export async function listVersions(sql: Sql, orgId: string, workflowId: string):
   const rows = await sql`
     SELECT version, v.created_at, v.published_at FROM workflow_versions v JOIN workflows ON workflows.id = workflow_id
     WHERE org_id = ${orgId} AND workflow_id = ${workflowId} ORDER BY version DESC LIMIT ${LIST_ROWS_MAX}`;
-  return rows.map((row) => ({
-    version: row['version'] as number,
-    created_at: (row['created_at'] as Date).toISOString(),
-    published_at: timeOf(row['published_at']),
-  }));
+  return rows.map(withIsoTimes<WorkflowDetail['versions'][number]>);
 }
 
 export async function deleteWorkflowRow(tx: Sql, orgId: string, id: string): Promise<void> {
@@ -99,17 +96,7 @@ export async function deleteWorkflowRow(tx: Sql, orgId: string, id: string): Pro
 }
 
 function toWorkflow(row: Row): WorkflowView {
-  return {
-    id: row['id'] as string,
-    name: row['name'] as string,
-    status: row['published_version'] === null ? 'draft' : 'published',
-    latest_version: row['latest_version'] as number,
-    published_version: row['published_version'] as number | null,
-    created_at: timeOf(row['created_at']) as string,
-    updated_at: timeOf(row['updated_at']) as string,
-  };
-}
-
-function timeOf(value: unknown): string | null {
-  return value instanceof Date ? value.toISOString() : null;
+  const { id, name, latest_version, published_version, created_at, updated_at } = row;
+  const status = published_version === null ? 'draft' : 'published';
+  return withIsoTimes({ id, name, status, latest_version, published_version, created_at, updated_at });
 }

@@ -1,8 +1,17 @@
+import { withIsoTimes } from '../platform/postgres/iso-times.ts';
 import { storableJson } from '../platform/postgres/storable-json.ts';
-import type { Sql } from '../platform/postgres.ts';
+import type { Sql, SqlFragment } from '../platform/postgres.ts';
 import type { TriggerView } from './trigger-schema.ts';
 
-type Row = Readonly<Record<string, unknown>>;
+/** Columns of a `TriggerView`. */
+function columns(sql: Sql): SqlFragment {
+  return sql`
+    id, workflow_id, kind, mode, schedule, next_start_at, bucket_id,
+    CASE WHEN kind = 'webhook' THEN '/v1/workflow-triggers/' || id END AS webhook_path, actor, last_started_at,
+    last_error, created_at`;
+}
+
+const toView = withIsoTimes<TriggerView>;
 
 export type NewTriggerRow = Pick<
   TriggerView,
@@ -14,19 +23,20 @@ export type NewTriggerRow = Pick<
 };
 
 export async function insertTrigger(tx: Sql, row: NewTriggerRow): Promise<TriggerView> {
-  const [made] = await tx`
+  const [made] = await tx<[object]>`
     INSERT INTO workflow_triggers (id, org_id, workflow_id, kind, mode, schedule, next_start_at, bucket_id,
                                    sealed_secret, actor)
     VALUES (${row.id}, ${row.orgId}, ${row.workflow_id}, ${row.kind}, ${row.mode}, ${row.schedule}, ${row.nextStartAt},
             ${row.bucket_id}, ${row.sealedSecret}, ${row.actor})
-    RETURNING *`;
-  return toView(made as Row);
+    RETURNING ${columns(tx)}`;
+  return toView(made);
 }
 
 /** List the triggers of a workflow, oldest first. */
 export async function selectTriggers(sql: Sql, orgId: string, workflowId: string): Promise<TriggerView[]> {
   const rows = await sql`
-    SELECT * FROM workflow_triggers WHERE org_id = ${orgId} AND workflow_id = ${workflowId} ORDER BY created_at, id`;
+    SELECT ${columns(sql)} FROM workflow_triggers
+    WHERE org_id = ${orgId} AND workflow_id = ${workflowId} ORDER BY created_at, id`;
   return rows.map(toView);
 }
 
@@ -161,24 +171,4 @@ export async function deleteOldStarts(sql: Sql, ageMs: number): Promise<void> {
     WHERE t.id = s.trigger_id AND s.next_at IS NULL
       AND s.created_at < now() - ${ageMs}::float8 * interval '1 millisecond'
       AND (t.kind <> 'document' OR NOT EXISTS (SELECT 1 FROM documents WHERE documents.id = s.key))`;
-}
-
-function toView(row: Row): TriggerView {
-  const time = (column: string) => (row[column] as Date | null)?.toISOString() ?? null;
-  const id = row['id'] as string;
-  const kind = row['kind'] as TriggerView['kind'];
-  return {
-    id,
-    workflow_id: row['workflow_id'] as string,
-    kind,
-    mode: row['mode'] as TriggerView['mode'],
-    schedule: row['schedule'] as string | null,
-    next_start_at: time('next_start_at'),
-    bucket_id: row['bucket_id'] as string | null,
-    webhook_path: kind === 'webhook' ? `/v1/workflow-triggers/${id}` : null,
-    actor: row['actor'] as string,
-    last_started_at: time('last_started_at'),
-    last_error: row['last_error'] as string | null,
-    created_at: (row['created_at'] as Date).toISOString(),
-  };
 }

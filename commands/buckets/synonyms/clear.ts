@@ -1,19 +1,15 @@
-import { Args } from '@oclif/core';
 import { BaseCommand } from '../../../src/cli/base-command.ts';
 import { confirm } from '../../../src/cli/confirm.ts';
-import { orgFlag, yesFlag } from '../../../src/cli/flags.ts';
+import { orgFlag, requiredArg, withVariables, yesFlag } from '../../../src/cli/flags.ts';
 
 export default class BucketsSynonymsClear extends BaseCommand {
-  static override setsUp = false;
   static override description = 'Remove all synonyms of a bucket. Searches stop using them immediately.';
   static override examples = [
     '<%= config.bin %> buckets synonyms clear manuals',
     '<%= config.bin %> buckets synonyms clear manuals --yes --json',
   ];
-  static override args = {
-    bucket: Args.string({ description: 'name or id of the bucket', required: true, ignoreStdin: true }),
-  };
-  static override flags = { org: orgFlag, yes: yesFlag };
+  static override args = { bucket: requiredArg('name or id of the bucket') };
+  static override flags = withVariables({ org: orgFlag, yes: yesFlag });
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(BucketsSynonymsClear);

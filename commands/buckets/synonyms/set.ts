@@ -1,9 +1,7 @@
-import { Args } from '@oclif/core';
 import { BaseCommand } from '../../../src/cli/base-command.ts';
-import { orgFlag } from '../../../src/cli/flags.ts';
+import { orgFlag, requiredArg, withVariables } from '../../../src/cli/flags.ts';
 
 export default class BucketsSynonymsSet extends BaseCommand {
-  static override setsUp = false;
   static override description =
     'Replace the synonyms of a bucket: words and phrases that mean the same to its keyword searches.\n' +
     'Each line of the file is one group, its words separated by commas: k8s, kubernetes, 쿠버네티스. Empty lines and ' +
@@ -13,10 +11,10 @@ export default class BucketsSynonymsSet extends BaseCommand {
     "echo 'k8s, kubernetes, 쿠버네티스' | <%= config.bin %> buckets synonyms set manuals -",
   ];
   static override args = {
-    bucket: Args.string({ description: 'name or id of the bucket', required: true, ignoreStdin: true }),
-    file: Args.string({ description: 'file of synonyms, or - for stdin', required: true, ignoreStdin: true }),
+    bucket: requiredArg('name or id of the bucket'),
+    file: requiredArg('file of synonyms, or - for stdin'),
   };
-  static override flags = { org: orgFlag };
+  static override flags = withVariables({ org: orgFlag });
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(BucketsSynonymsSet);

@@ -1,19 +1,15 @@
-import { Args } from '@oclif/core';
 import { BaseCommand } from '../../../src/cli/base-command.ts';
-import { orgFlag } from '../../../src/cli/flags.ts';
+import { orgFlag, requiredArg, withVariables } from '../../../src/cli/flags.ts';
 
 export default class BucketsSynonymsShow extends BaseCommand {
-  static override setsUp = false;
   static override description =
     'Show the synonyms of a bucket, one group per line, in the format of `buckets synonyms set`.';
   static override examples = [
     '<%= config.bin %> buckets synonyms show manuals',
     '<%= config.bin %> buckets synonyms show manuals > synonyms.txt',
   ];
-  static override args = {
-    bucket: Args.string({ description: 'name or id of the bucket', required: true, ignoreStdin: true }),
-  };
-  static override flags = { org: orgFlag };
+  static override args = { bucket: requiredArg('name or id of the bucket') };
+  static override flags = withVariables({ org: orgFlag });
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(BucketsSynonymsShow);

@@ -1,12 +1,11 @@
 import { Flags } from '@oclif/core';
 import { BaseCommand } from '../../../src/cli/base-command.ts';
-import { forceFlag, limitFlag, orgFlag } from '../../../src/cli/flags.ts';
+import { forceFlag, limitFlag, orgFlag, withVariables } from '../../../src/cli/flags.ts';
 import { oneLine } from '../../../src/platform/printable.ts';
 
 const SEARCHES_MAX = 1000;
 
 export default class SearchLog extends BaseCommand {
-  static override setsUp = false;
   static override description =
     'List the logged queries, newest first, and whether each search found something.\n' +
     'The organization must keep queries; to turn that on, run "search log level queries". To search for the word ' +
@@ -15,23 +14,19 @@ export default class SearchLog extends BaseCommand {
     '<%= config.bin %> search log --unanswered --since 7d',
     '<%= config.bin %> search log --slow --export slow.csv',
   ];
-  static override flags = {
+  static override flags = withVariables({
     org: orgFlag,
-    bucket: Flags.string({ description: 'only searches of this bucket', env: 'SERVICE_BUCKET' }),
-    unanswered: Flags.boolean({
-      description: 'only searches whose results do not seem to answer the query',
-      env: 'SERVICE_UNANSWERED',
-    }),
-    slow: Flags.boolean({ description: 'only searches that took a second or longer', env: 'SERVICE_SLOW' }),
-    since: Flags.string({ description: 'only searches of this recent period, such as 7d', env: 'SERVICE_SINCE' }),
-    contains: Flags.string({ description: 'only queries with this text', env: 'SERVICE_CONTAINS' }),
+    bucket: Flags.string({ description: 'only searches of this bucket' }),
+    unanswered: Flags.boolean({ description: 'only searches whose results do not seem to answer the query' }),
+    slow: Flags.boolean({ description: 'only searches that took a second or longer' }),
+    since: Flags.string({ description: 'only searches of this recent period, such as 7d' }),
+    contains: Flags.string({ description: 'only queries with this text' }),
     limit: limitFlag('searches', { max: SEARCHES_MAX }),
     export: Flags.string({
       description: 'write all entries to this file: CSV if its name ends in .csv, otherwise NDJSON; - for stdout',
-      env: 'SERVICE_EXPORT',
     }),
     force: forceFlag,
-  };
+  });
 
   async run(): Promise<unknown> {
     const { flags } = await this.parse(SearchLog);

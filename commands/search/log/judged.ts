@@ -1,10 +1,9 @@
 import { Flags } from '@oclif/core';
 import { BaseCommand, type SessionFlags } from '../../../src/cli/base-command.ts';
-import { bucketFlag, forceFlag, orgFlag } from '../../../src/cli/flags.ts';
+import { bucketFlag, forceFlag, orgFlag, withVariables } from '../../../src/cli/flags.ts';
 import { invalidRequest } from '../../../src/platform/errors.ts';
 
 export default class SearchLogJudged extends BaseCommand {
-  static override setsUp = false;
   static override description =
     'Write the judged queries of a bucket to a file for `index tune --queries`, or with all texts of the bucket to a ' +
     'folder for `projections evaluate` and other evaluations.\n' +
@@ -14,16 +13,13 @@ export default class SearchLogJudged extends BaseCommand {
     '<%= config.bin %> search log judged --bucket manuals --export - > judged.jsonl',
     '<%= config.bin %> search log judged --bucket manuals --folder judged/manuals',
   ];
-  static override flags = {
+  static override flags = withVariables({
     org: orgFlag,
     bucket: bucketFlag,
-    export: Flags.string({ description: 'file to write; - for stdout', env: 'SERVICE_EXPORT' }),
-    folder: Flags.string({
-      description: 'new folder to write docs.jsonl, queries.jsonl and qrels.tsv to',
-      env: 'SERVICE_FOLDER',
-    }),
+    export: Flags.string({ description: 'file to write; - for stdout' }),
+    folder: Flags.string({ description: 'new folder to write docs.jsonl, queries.jsonl and qrels.tsv to' }),
     force: forceFlag,
-  };
+  });
 
   async run(): Promise<unknown> {
     const { flags } = await this.parse(SearchLogJudged);

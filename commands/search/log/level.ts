@@ -1,9 +1,8 @@
 import { Args } from '@oclif/core';
 import { BaseCommand } from '../../../src/cli/base-command.ts';
-import { orgFlag } from '../../../src/cli/flags.ts';
+import { orgFlag, withVariables } from '../../../src/cli/flags.ts';
 
 export default class SearchLogLevel extends BaseCommand {
-  static override setsUp = false;
   static override description =
     'Show or choose what an organization keeps about its searches.\n' +
     'off: nothing. counts: numbers by day and bucket. queries: also the text of queries, but not who asked. default: ' +
@@ -18,7 +17,7 @@ export default class SearchLogLevel extends BaseCommand {
       ignoreStdin: true,
     }),
   };
-  static override flags = { org: orgFlag };
+  static override flags = withVariables({ org: orgFlag });
 
   async run(): Promise<unknown> {
     const { args, flags } = await this.parse(SearchLogLevel);

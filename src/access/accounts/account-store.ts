@@ -1,4 +1,4 @@
-import type { Sql } from '../../platform/postgres.ts';
+import type { Sql, SqlFragment } from '../../platform/postgres.ts';
 import type { Role } from '../caller.ts';
 import { selectUserFactsById, type UserFacts } from '../credential-store.ts';
 
@@ -9,14 +9,9 @@ export interface Account {
   readonly passwordHash: string;
 }
 
-interface AccountRow {
-  id: string;
-  email: string;
-  password_hash: string;
-}
-
-function toAccount(row: AccountRow): Account {
-  return { id: row.id, email: row.email, passwordHash: row.password_hash };
+/** Columns of an `Account`; the table is `a`. */
+function columns(sql: Sql): SqlFragment {
+  return sql`a.id, a.email, a.password_hash AS "passwordHash"`;
 }
 
 /** Membership of an account in an organization, with its user there. */
@@ -33,17 +28,15 @@ export async function insertAccount(tx: Sql, { id, email, passwordHash }: Accoun
 
 /** Select the accounts with an email address. Addresses are unconfirmed, so there may be several. */
 export async function selectAccountsByEmail(sql: Sql, email: string): Promise<Account[]> {
-  const rows = await sql<AccountRow[]>`
-    SELECT id, email, password_hash FROM accounts WHERE email = ${email} ORDER BY created_at, id`;
-  return rows.map(toAccount);
+  return sql<Account[]>`SELECT ${columns(sql)} FROM accounts a WHERE email = ${email} ORDER BY created_at, id`;
 }
 
 /** Select the account of a user; null if the user has none. */
 export async function selectAccountOfUser(sql: Sql, orgId: string, userId: string): Promise<Account | null> {
-  const [row] = await sql<AccountRow[]>`
-    SELECT a.id, a.email, a.password_hash FROM accounts a JOIN users u ON u.account_id = a.id
+  const [account] = await sql<Account[]>`
+    SELECT ${columns(sql)} FROM accounts a JOIN users u ON u.account_id = a.id
     WHERE u.org_id = ${orgId} AND u.id = ${userId}`;
-  return row ? toAccount(row) : null;
+  return account ?? null;
 }
 
 export async function updatePassword(tx: Sql, accountId: string, passwordHash: string): Promise<void> {
@@ -80,11 +73,10 @@ export async function bindAccount(
 
 /** List the organizations of an account by name, except where the user or the organization is suspended. */
 export async function selectMemberships(sql: Sql, accountId: string): Promise<Membership[]> {
-  const rows = await sql<{ org_id: string; name: string; id: string; role: Role }[]>`
-    SELECT u.org_id, o.name, u.id, u.role FROM users u JOIN organizations o ON o.id = u.org_id
+  return sql<Membership[]>`
+    SELECT u.org_id AS "orgId", o.name AS organization, u.id AS "userId", u.role FROM users u JOIN organizations o ON o.id = u.org_id
     WHERE u.account_id = ${accountId} AND u.suspended_at IS NULL AND o.suspended_at IS NULL
     ORDER BY o.name`;
-  return rows.map((row) => ({ orgId: row.org_id, organization: row.name, userId: row.id, role: row.role }));
 }
 
 /** Select the most recently used user of an account, except suspended ones; null if there is none. */
@@ -135,10 +127,10 @@ export async function insertPasswordReset(
 
 /** Select the account of a valid password reset link; null if there is none. */
 export async function selectPasswordReset(sql: Sql, hash: Buffer): Promise<Account | null> {
-  const [row] = await sql<AccountRow[]>`
-    SELECT a.id, a.email, a.password_hash FROM accounts a JOIN password_resets r ON r.account_id = a.id
+  const [account] = await sql<Account[]>`
+    SELECT ${columns(sql)} FROM accounts a JOIN password_resets r ON r.account_id = a.id
     WHERE r.hash = ${hash} AND r.expires_at > now()`;
-  return row ? toAccount(row) : null;
+  return account ?? null;
 }
 
 /** Delete the password reset links of an account. */

@@ -1,31 +1,15 @@
+import { withIsoTimes } from '../../platform/postgres/iso-times.ts';
 import type { Sql } from '../../platform/postgres.ts';
 import type { Group } from './schema.ts';
 
-interface GroupRow {
-  name: string;
-  display_name: string | null;
-  claim: string | null;
-  external_id: string | null;
-  member_count: number;
-  created_at: Date;
-  updated_at: Date;
-}
-
 function columns(sql: Sql) {
   return sql`
-    groups.name, display_name, claim, external_id, created_at, updated_at,
+    groups.name, coalesce(display_name, groups.name) AS display_name, claim, external_id, created_at, updated_at,
     (SELECT count(*)::int FROM group_members m WHERE m.org_id = groups.org_id AND m.group_name = groups.name)
       AS member_count`;
 }
 
-function toGroup(row: GroupRow): Group {
-  return {
-    ...row,
-    display_name: row.display_name ?? row.name,
-    created_at: row.created_at.toISOString(),
-    updated_at: row.updated_at.toISOString(),
-  };
-}
+const toGroup = withIsoTimes<Group>;
 
 /** Editable fields of a group. */
 export interface GroupFields {
@@ -44,7 +28,7 @@ export async function insertGroup(sql: Sql, orgId: string, name: string, fields:
 }
 
 export async function selectGroup(sql: Sql, orgId: string, name: string): Promise<Group | null> {
-  const [row] = await sql<GroupRow[]>`
+  const [row] = await sql`
     SELECT ${columns(sql)} FROM groups WHERE org_id = ${orgId} AND lower(name) = lower(${name})`;
   return row ? toGroup(row) : null;
 }
@@ -55,7 +39,7 @@ export async function selectGroups(
   orgId: string,
   { limit, after }: { readonly limit: number; readonly after?: string | undefined },
 ): Promise<Group[]> {
-  const rows = await sql<GroupRow[]>`
+  const rows = await sql`
     SELECT ${columns(sql)} FROM groups
     WHERE org_id = ${orgId} ${after === undefined ? sql`` : sql`AND groups.name > ${after}`}
     ORDER BY groups.name LIMIT ${limit}`;
@@ -90,15 +74,10 @@ export async function selectMembers(
   orgId: string,
   name: string,
 ): Promise<{ member: string; email: string | null; from_claim: boolean }[]> {
-  const rows = await sql`
+  return sql<{ member: string; email: string | null; from_claim: boolean }[]>`
     SELECT m.member, u.email, m.from_claim FROM group_members m
     LEFT JOIN users u ON u.org_id = m.org_id AND 'user:' || u.id = m.member
     WHERE m.org_id = ${orgId} AND m.group_name = ${name} ORDER BY m.member`;
-  return rows.map((row) => ({
-    member: row['member'] as string,
-    email: row['email'] as string | null,
-    from_claim: row['from_claim'] as boolean,
-  }));
 }
 
 export async function addMembers(sql: Sql, orgId: string, name: string, members: readonly string[]): Promise<void> {
@@ -133,10 +112,9 @@ export async function selectUserIds(
   refs: readonly string[],
 ): Promise<{ id: string; email: string }[]> {
   const wanted = sql.array(refs.flatMap((ref) => [ref, ref.toLowerCase()]));
-  const rows = await sql`
+  return sql<{ id: string; email: string }[]>`
     SELECT id, email FROM users
     WHERE org_id = ${orgId} AND (id = ANY(${wanted}::text[]) OR email = ANY(${wanted}::text[]))`;
-  return rows.map((row) => ({ id: row['id'] as string, email: row['email'] as string }));
 }
 
 /** Find keys of an organization by id, except those that belong to a user. */

@@ -29,12 +29,10 @@ export async function insertClient(sql: Sql, client: RegisteredClient, unusedMax
 }
 
 export async function selectClient(sql: Sql, id: string): Promise<RegisteredClient | null> {
-  const [row] = await sql<
-    { id: string; name: string; redirect_uris: string[]; auth_method: AuthMethod; secret_hash: Uint8Array | null }[]
-  >`SELECT id, name, redirect_uris, auth_method, secret_hash FROM oauth_clients WHERE id = ${id}`;
-  if (!row) return null;
-  const { name, redirect_uris: redirectUris, auth_method: authMethod, secret_hash: secretHash } = row;
-  return { id, name, redirectUris, authMethod, secretHash };
+  const [client] = await sql<RegisteredClient[]>`
+    SELECT id, name, redirect_uris AS "redirectUris", auth_method AS "authMethod", secret_hash AS "secretHash"
+    FROM oauth_clients WHERE id = ${id}`;
+  return client ?? null;
 }
 
 /** Mark a client as used once somebody gives it access, so that it is kept. */

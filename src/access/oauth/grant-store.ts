@@ -1,4 +1,4 @@
-import type { Sql } from '../../platform/postgres.ts';
+import type { Sql, SqlFragment } from '../../platform/postgres.ts';
 import type { Scope } from '../caller.ts';
 import type { Subject } from '../subject.ts';
 
@@ -36,42 +36,12 @@ export interface PresentedCode {
   readonly isExpired: boolean;
 }
 
-interface GrantRow {
-  id: string;
-  org_id: string;
-  actor: string;
-  key_id: string | null;
-  user_id: string | null;
-  token_id: string | null;
-  generation: number;
-  client_id: string;
-  client_name: string;
-  redirect_uri: string;
-  resource: string;
-  scopes: Scope[];
-  created_at: Date;
-  expires_at: Date;
-  last_used_at: Date | null;
-}
-
-function toGrant(row: GrantRow): Grant {
-  return {
-    id: row.id,
-    orgId: row.org_id,
-    actor: row.actor,
-    keyId: row.key_id,
-    userId: row.user_id,
-    tokenId: row.token_id,
-    generation: row.generation,
-    clientId: row.client_id,
-    clientName: row.client_name,
-    redirectUri: row.redirect_uri,
-    resource: row.resource,
-    scopes: row.scopes,
-    createdAt: row.created_at,
-    expiresAt: row.expires_at,
-    lastUsedAt: row.last_used_at,
-  };
+/** Columns of a `Grant`; the table is `g`. */
+function columns(sql: Sql): SqlFragment {
+  return sql`
+    g.id, g.org_id AS "orgId", g.actor, g.key_id AS "keyId", g.user_id AS "userId", g.token_id AS "tokenId",
+    g.generation, g.client_id AS "clientId", g.client_name AS "clientName", g.redirect_uri AS "redirectUri", g.resource,
+    g.scopes, g.created_at AS "createdAt", g.expires_at AS "expiresAt", g.last_used_at AS "lastUsedAt"`;
 }
 
 /** Insert a grant with the code that the client exchanges for its first tokens. */
@@ -103,17 +73,14 @@ export async function deleteOldestGrants(
 
 /** Lock the grant of an authorization code, found by the code's hash alone, and mark the code as used. */
 export async function takeCode(sql: Sql, hash: Buffer): Promise<PresentedCode | null> {
-  const [row] = await sql<(GrantRow & { code_challenge: string; code_is_used: boolean; is_expired: boolean })[]>`
-    SELECT *, code_expires_at <= now() OR expires_at <= now() AS is_expired
-    FROM oauth_grants WHERE code_hash = ${hash} FOR UPDATE`;
+  const [row] = await sql<(Grant & Omit<PresentedCode, 'grant'>)[]>`
+    SELECT ${columns(sql)}, code_challenge AS challenge, code_is_used AS "isUsed",
+           code_expires_at <= now() OR expires_at <= now() AS "isExpired"
+    FROM oauth_grants g WHERE code_hash = ${hash} FOR UPDATE`;
   if (!row) return null;
-  await sql`UPDATE oauth_grants SET code_is_used = true WHERE org_id = ${row.org_id} AND id = ${row.id}`;
-  return {
-    grant: toGrant(row),
-    challenge: row.code_challenge,
-    isUsed: row.code_is_used,
-    isExpired: row.is_expired,
-  };
+  const { challenge, isUsed, isExpired, ...grant } = row;
+  await sql`UPDATE oauth_grants SET code_is_used = true WHERE org_id = ${grant.orgId} AND id = ${grant.id}`;
+  return { grant, challenge, isUsed, isExpired };
 }
 
 export async function insertToken(
@@ -133,17 +100,15 @@ export async function insertToken(
 
 /** Select an unexpired token by hash alone, since its organization isn't known yet. */
 export async function selectToken(sql: Sql, hash: Buffer, kind: 'access' | 'refresh'): Promise<LiveToken | null> {
-  const [row] = await sql<
-    (GrantRow & { own_scopes: Scope[]; is_used: boolean; ends_in_ms: number; last_used_is_old: boolean })[]
-  >`
-    SELECT g.*, t.scopes AS own_scopes, t.is_used,
-           (extract(epoch FROM least(t.expires_at, g.expires_at) - now()) * 1000)::double precision AS ends_in_ms,
-           coalesce(g.last_used_at <= now() - interval '1 minute', true) AS last_used_is_old
+  const [row] = await sql<(Grant & Omit<LiveToken, 'grant' | 'scopes'> & { tokenScopes: Scope[] })[]>`
+    SELECT ${columns(sql)}, t.scopes AS "tokenScopes", t.is_used AS "isUsed",
+           (extract(epoch FROM least(t.expires_at, g.expires_at) - now()) * 1000)::double precision AS "endsInMs",
+           coalesce(g.last_used_at <= now() - interval '1 minute', true) AS "lastUsedIsOld"
     FROM oauth_tokens t JOIN oauth_grants g ON g.id = t.grant_id
     WHERE t.hash = ${hash} AND t.kind = ${kind} AND t.expires_at > now() AND g.expires_at > now()`;
   if (!row) return null;
-  const { own_scopes: scopes, is_used: isUsed, ends_in_ms: endsInMs, last_used_is_old: lastUsedIsOld } = row;
-  return { grant: toGrant(row), scopes, isUsed, endsInMs, lastUsedIsOld };
+  const { tokenScopes: scopes, isUsed, endsInMs, lastUsedIsOld, ...grant } = row;
+  return { grant, scopes, isUsed, endsInMs, lastUsedIsOld };
 }
 
 /** Mark a refresh token as used. Keep it for a week to detect reuse. Return false if another request used it first. */
@@ -166,18 +131,17 @@ export async function selectGrants(
   orgId: string,
   { actor, limit }: { readonly actor: string | null; readonly limit: number },
 ): Promise<Grant[]> {
-  const rows = await sql<GrantRow[]>`
-    SELECT * FROM oauth_grants
+  return sql<Grant[]>`
+    SELECT ${columns(sql)} FROM oauth_grants g
     WHERE org_id = ${orgId} AND expires_at > now() AND ${actor === null ? sql`true` : sql`actor = ${actor}`}
     ORDER BY created_at DESC, id DESC LIMIT ${limit}`;
-  return rows.map(toGrant);
 }
 
 /** Select a grant that has not ended. */
 export async function selectGrant(sql: Sql, orgId: string, id: string): Promise<Grant | null> {
-  const [row] = await sql<GrantRow[]>`
-    SELECT * FROM oauth_grants WHERE org_id = ${orgId} AND id = ${id} AND expires_at > now()`;
-  return row ? toGrant(row) : null;
+  const [grant] = await sql<Grant[]>`
+    SELECT ${columns(sql)} FROM oauth_grants g WHERE org_id = ${orgId} AND id = ${id} AND expires_at > now()`;
+  return grant ?? null;
 }
 
 /** Delete a grant with its tokens. Return false if there is none. @param actor person who gave it; null for anybody */

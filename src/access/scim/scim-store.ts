@@ -22,27 +22,14 @@ export interface Page {
   readonly limit: number;
 }
 
-type Row = Readonly<Record<string, unknown>>;
-
 /** Build the condition for users of an organization that a directory sees. */
 function userOf(sql: Sql, orgId: string): SqlFragment {
   return sql`users.org_id = ${orgId} AND users.deprovisioned_at IS NULL`;
 }
 
-function toUserRow(row: Row): UserRow {
-  return {
-    id: row['id'] as string,
-    email: row['email'] as string,
-    externalId: row['external_id'] as string | null,
-    isActive: row['suspended_at'] === null,
-    createdAt: row['created_at'] as Date,
-    groups: row['groups'] as UserRow['groups'],
-  };
-}
-
 function userColumns(sql: Sql): SqlFragment {
   return sql`
-    id, email, external_id, suspended_at, created_at,
+    id, email, external_id AS "externalId", suspended_at IS NULL AS "isActive", created_at AS "createdAt",
     (SELECT coalesce(jsonb_agg(jsonb_build_object('name', g.name, 'displayName', coalesce(g.display_name, g.name))
                                ORDER BY g.name), '[]')
      FROM group_members m JOIN groups g ON g.org_id = m.org_id AND g.name = m.group_name
@@ -50,8 +37,9 @@ function userColumns(sql: Sql): SqlFragment {
 }
 
 export async function selectUser(sql: Sql, orgId: string, id: string): Promise<UserRow | null> {
-  const [row] = await sql`SELECT ${userColumns(sql)} FROM users WHERE ${userOf(sql, orgId)} AND id = ${id}`;
-  return row ? toUserRow(row) : null;
+  const [user] = await sql<UserRow[]>`
+    SELECT ${userColumns(sql)} FROM users WHERE ${userOf(sql, orgId)} AND id = ${id}`;
+  return user ?? null;
 }
 
 /** Values to filter users or groups by. */
@@ -74,9 +62,9 @@ export async function selectUsers(
     ${externalId === undefined ? sql`` : sql`AND external_id = ${externalId}`}
     ${isActive === undefined ? sql`` : sql`AND (suspended_at IS NULL) = ${isActive}`}`;
   const [count] = await sql`SELECT count(*)::int AS total FROM users WHERE ${condition}`;
-  const rows = await sql`
+  const rows = await sql<UserRow[]>`
     SELECT ${userColumns(sql)} FROM users WHERE ${condition} ORDER BY id OFFSET ${offset} LIMIT ${limit}`;
-  return { total: count?.['total'] as number, rows: rows.map(toUserRow) };
+  return { total: count?.['total'] as number, rows };
 }
 
 /** Set a user's id and email address at its directory. Return false if another user has the address. */
@@ -107,16 +95,6 @@ export async function findDeprovisioned(sql: Sql, orgId: string, email: string):
   return (row?.['id'] as string | undefined) ?? null;
 }
 
-function toGroupRow(row: Row): GroupRow {
-  return {
-    name: row['name'] as string,
-    displayName: row['display_name'] as string,
-    externalId: row['external_id'] as string | null,
-    createdAt: row['created_at'] as Date,
-    updatedAt: row['updated_at'] as Date,
-  };
-}
-
 export interface GroupFilter {
   readonly name?: string;
   readonly displayName?: string;
@@ -142,10 +120,11 @@ export async function selectGroups(
                           WHERE m.org_id = groups.org_id AND m.group_name = groups.name AND m.member = ${member})`
     }`;
   const [count] = await sql`SELECT count(*)::int AS total FROM groups WHERE ${condition}`;
-  const rows = await sql`
-    SELECT name, coalesce(display_name, name) AS display_name, external_id, created_at, updated_at
+  const rows = await sql<GroupRow[]>`
+    SELECT name, coalesce(display_name, name) AS "displayName", external_id AS "externalId", created_at AS "createdAt",
+           updated_at AS "updatedAt"
     FROM groups WHERE ${condition} ORDER BY name OFFSET ${offset} LIMIT ${limit}`;
-  return { total: count?.['total'] as number, rows: rows.map(toGroupRow) };
+  return { total: count?.['total'] as number, rows };
 }
 
 /** Select the users and groups in these groups, by group. */

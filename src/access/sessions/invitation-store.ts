@@ -24,31 +24,15 @@ export async function insertInvitation(
   return row.expires_at;
 }
 
-interface InvitationRow {
-  org_id: string;
-  user_id: string;
-  organization: string;
-  email: string;
-  invited_by: string;
-}
-
 /** Select a valid invitation of an unsuspended user who can't sign in yet; null if there is none. */
 export async function selectInvitation(sql: Sql, hash: Buffer): Promise<Invitation | null> {
-  const [row] = await sql<InvitationRow[]>`
-    SELECT i.org_id, i.user_id, o.name AS organization, u.email, i.invited_by
+  const [invitation] = await sql<Invitation[]>`
+    SELECT i.org_id AS "orgId", i.user_id AS "userId", o.name AS organization, u.email, i.invited_by AS "invitedBy"
     FROM invitations i JOIN users u ON u.org_id = i.org_id AND u.id = i.user_id
     JOIN organizations o ON o.id = i.org_id
     WHERE i.hash = ${hash} AND i.expires_at > now() AND u.suspended_at IS NULL AND o.suspended_at IS NULL
       AND u.oidc_subject IS NULL AND u.account_id IS NULL`;
-  return row
-    ? {
-        orgId: row.org_id,
-        userId: row.user_id,
-        organization: row.organization,
-        email: row.email,
-        invitedBy: row.invited_by,
-      }
-    : null;
+  return invitation ?? null;
 }
 
 export async function deleteInvitation(tx: Sql, hash: Buffer): Promise<void> {
@@ -61,11 +45,11 @@ export async function selectUnboundUser(
   organization: string,
   email: string,
 ): Promise<{ orgId: string; userId: string } | null> {
-  const [row] = await sql<{ org_id: string; id: string }[]>`
-    SELECT u.org_id, u.id FROM users u JOIN organizations o ON o.id = u.org_id
+  const [user] = await sql<{ orgId: string; userId: string }[]>`
+    SELECT u.org_id AS "orgId", u.id AS "userId" FROM users u JOIN organizations o ON o.id = u.org_id
     WHERE o.name = ${organization} AND u.email = ${email} AND u.oidc_subject IS NULL AND u.account_id IS NULL
       AND u.suspended_at IS NULL`;
-  return row ? { orgId: row.org_id, userId: row.id } : null;
+  return user ?? null;
 }
 
 /** Insert a member of an unsuspended organization. Return null if it already has a user with this email address. */
@@ -74,12 +58,12 @@ export async function insertProvisionedUser(
   organization: string,
   { id, email, authLevel }: { readonly id: string; readonly email: string; readonly authLevel: number },
 ): Promise<{ orgId: string; userId: string } | null> {
-  const [row] = await tx<{ org_id: string }[]>`
+  const [user] = await tx<{ orgId: string; userId: string }[]>`
     INSERT INTO users (id, org_id, email, role, auth_level)
     SELECT ${id}, o.id, ${email}, 'member', ${authLevel} FROM organizations o
     WHERE o.name = ${organization} AND o.suspended_at IS NULL
-    ON CONFLICT DO NOTHING RETURNING org_id`;
-  return row ? { orgId: row.org_id, userId: id } : null;
+    ON CONFLICT DO NOTHING RETURNING org_id AS "orgId", id AS "userId"`;
+  return user ?? null;
 }
 
 /**

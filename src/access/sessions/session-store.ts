@@ -21,20 +21,6 @@ export interface LiveSession extends StoredSession {
 /** Idle times after which sessions end. */
 type IdleLimits = Pick<SessionSettings, 'sessionIdleMs' | 'accountSessionIdleMs'>;
 
-interface SessionRow {
-  id: string;
-  org_id: string;
-  actor: string;
-  key_id: string | null;
-  user_id: string | null;
-  token_id: string | null;
-  generation: number;
-  is_of_account: boolean;
-  expires_at: Date;
-  ends_in_ms: number;
-  last_used_is_old: boolean;
-}
-
 /** Insert a session that ends after `lifetimeMs`, or at `endsAtMs` if that is earlier. Return the time of its end. */
 export async function insertSession(
   sql: Sql,
@@ -52,28 +38,16 @@ export async function insertSession(
 
 /** Select a live session by the hash of its secret id alone, since its organization isn't known yet. */
 export async function selectSession(sql: Sql, hash: Buffer, idle: IdleLimits): Promise<LiveSession | null> {
-  const [row] = await sql<SessionRow[]>`
-    SELECT id, org_id, actor, key_id, user_id, token_id, generation, is_of_account, expires_at, last_used_is_old,
-           (extract(epoch FROM ends_at - now()) * 1000)::double precision AS ends_in_ms
+  const [session] = await sql<LiveSession[]>`
+    SELECT id, org_id AS "orgId", actor, key_id AS "keyId", user_id AS "userId", token_id AS "tokenId", generation,
+           is_of_account AS "isOfAccount", expires_at AS "expiresAt", last_used_is_old AS "lastUsedIsOld",
+           (extract(epoch FROM ends_at - now()) * 1000)::double precision AS "endsInMs"
     FROM (
       SELECT *, least(expires_at, last_used_at + (${idleOf(sql, idle)})) AS ends_at,
              last_used_at <= now() - interval '1 minute' AS last_used_is_old
       FROM sessions WHERE hash = ${hash}
     ) AS session WHERE ends_at > now()`;
-  if (!row) return null;
-  return {
-    id: row.id,
-    orgId: row.org_id,
-    actor: row.actor,
-    keyId: row.key_id,
-    userId: row.user_id,
-    tokenId: row.token_id,
-    generation: row.generation,
-    isOfAccount: row.is_of_account,
-    expiresAt: row.expires_at,
-    endsInMs: row.ends_in_ms,
-    lastUsedIsOld: row.last_used_is_old,
-  };
+  return session ?? null;
 }
 
 /** Return the maximum idle time of a row of `sessions`. */
@@ -95,8 +69,9 @@ export async function deleteSession(
   sql: Sql,
   hash: Buffer,
 ): Promise<Pick<StoredSession, 'id' | 'orgId' | 'actor'> | null> {
-  const [row] = await sql<SessionRow[]>`DELETE FROM sessions WHERE hash = ${hash} RETURNING id, org_id, actor`;
-  return row ? { id: row.id, orgId: row.org_id, actor: row.actor } : null;
+  const [session] = await sql<Pick<StoredSession, 'id' | 'orgId' | 'actor'>[]>`
+    DELETE FROM sessions WHERE hash = ${hash} RETURNING id, org_id AS "orgId", actor`;
+  return session ?? null;
 }
 
 /** Delete the sessions of an actor. Return their number. */
@@ -130,9 +105,9 @@ export async function insertSignInLink(
 
 /** Consume an unexpired link. Return it to the first caller, and null to later ones. */
 export async function takeSignInLink(sql: Sql, hash: Buffer): Promise<{ orgId: string; actor: string } | null> {
-  const [row] = await sql<{ org_id: string; actor: string }[]>`
-    DELETE FROM sign_in_links WHERE hash = ${hash} AND expires_at > now() RETURNING org_id, actor`;
-  return row ? { orgId: row.org_id, actor: row.actor } : null;
+  const [link] = await sql<{ orgId: string; actor: string }[]>`
+    DELETE FROM sign_in_links WHERE hash = ${hash} AND expires_at > now() RETURNING org_id AS "orgId", actor`;
+  return link ?? null;
 }
 
 /** Delete ended sessions and expired links, across all organizations. */

@@ -32,20 +32,14 @@ export async function selectDocumentChanges(
   afterEntry: number,
   rowsMax: number,
 ): Promise<DocumentChange[]> {
-  const rows = await sql`
-    SELECT a.id::float8 AS entry, a.target, documents.bucket_id,
-           a.at < now() - ${SETTLE_SECONDS} * interval '1 second' AS is_settled
+  return sql<DocumentChange[]>`
+    SELECT a.id::float8 AS entry, a.target AS "documentId", documents.bucket_id AS "bucketId",
+           a.at < now() - ${SETTLE_SECONDS} * interval '1 second' AS "isSettled"
     FROM audit_log a
     LEFT JOIN documents ON documents.org_id = a.org_id AND documents.id = a.target AND ${readableBy(sql, caller)}
     WHERE a.org_id = ${caller.orgId} AND a.id > ${afterEntry} AND a.action LIKE 'document.%' AND a.target IS NOT NULL
       ${readsEverything(caller) ? sql`` : sql`AND documents.id IS NOT NULL`}
     ORDER BY a.id LIMIT ${rowsMax}`;
-  return rows.map((row) => ({
-    entry: row['entry'] as number,
-    isSettled: row['is_settled'] as boolean,
-    documentId: row['target'] as string,
-    bucketId: row['bucket_id'] as string | null,
-  }));
 }
 
 /** List the states of the sources that the caller may see. */

@@ -53,21 +53,15 @@ export async function claimDue(
   sql: Sql,
   { claim, claimMs, rowsMax }: { readonly claim: string; readonly claimMs: number; readonly rowsMax: number },
 ): Promise<ClaimedRow[]> {
-  const rows = await sql`
+  return sql<ClaimedRow[]>`
     UPDATE channel_later_replies SET claim = ${claim}, due_at = clock_timestamp() + ${claimMs} * interval '1 millisecond'
     WHERE (config_id, digest) IN (
       SELECT config_id, digest FROM channel_later_replies
       WHERE status = 'waiting' AND due_at <= clock_timestamp() AND expires_at > clock_timestamp()
         AND ${isStaying(sql, 'org_id')}
       ORDER BY due_at LIMIT ${rowsMax} FOR UPDATE SKIP LOCKED)
-    RETURNING config_id, digest, org_id, sealed, extract(epoch FROM expires_at - clock_timestamp())::float8 * 1000 AS left_ms`;
-  return rows.map((row) => ({
-    orgId: row['org_id'] as string,
-    configId: row['config_id'] as string,
-    digest: row['digest'] as Buffer,
-    sealed: row['sealed'] as Buffer,
-    leftMs: row['left_ms'] as number,
-  }));
+    RETURNING org_id AS "orgId", config_id AS "configId", digest, sealed,
+              extract(epoch FROM expires_at - clock_timestamp())::float8 * 1000 AS "leftMs"`;
 }
 
 /** Extend the claim of a waiting reply. Return false if the claim is lost. */

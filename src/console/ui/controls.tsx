@@ -264,6 +264,35 @@ export function ActionError({ error }: { error: ApiError | null }) {
   );
 }
 
+/** End of a form: the refusal of its action, and the buttons that leave and submit it. */
+export function FormEnd({
+  of,
+  submit,
+  look = 'primary',
+  disabled,
+  leave = t('Cancel'),
+  onLeave,
+}: {
+  of: { readonly error: ApiError | null; readonly isRunning: boolean };
+  submit: ComponentChildren;
+  look?: 'primary' | 'danger';
+  disabled?: boolean;
+  leave?: string;
+  onLeave: () => void;
+}) {
+  return (
+    <>
+      <ActionError error={of.error} />
+      <div class="form-actions">
+        <Button onClick={onLeave}>{leave}</Button>
+        <Button type="submit" look={look} isBusy={of.isRunning} disabled={disabled}>
+          {submit}
+        </Button>
+      </div>
+    </>
+  );
+}
+
 export function titleOf({ status, code }: ApiError): string {
   if (code === 'unreachable') return t('The service cannot be reached');
   if (code === 'page_file') return t('The service answers, but not with this page');

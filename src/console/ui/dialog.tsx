@@ -2,7 +2,13 @@ import type { ComponentChildren } from 'preact';
 import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { t } from '../lib/i18n.ts';
 import { useAction } from '../lib/resource.ts';
-import { ActionError, Button, Form, IconButton, Notice, TextField } from './controls.tsx';
+import { Button, Form, FormEnd, IconButton, Notice, TextField } from './controls.tsx';
+
+export interface DialogProps {
+  readonly onClose: () => void;
+  /** Called after the change has been stored. */
+  readonly onSaved: () => void;
+}
 
 /** Fields in which the user types or chooses. */
 const FIELDS = 'input:not([type=hidden]), select, textarea';
@@ -108,13 +114,7 @@ export function ConfirmDialog({
             autocomplete="off"
           />
         )}
-        <ActionError error={confirm.error} />
-        <div class="form-actions">
-          <Button onClick={onClose}>{t('Cancel')}</Button>
-          <Button type="submit" look="danger" isBusy={confirm.isRunning} disabled={!isReady}>
-            {action}
-          </Button>
-        </div>
+        <FormEnd of={confirm} submit={action} look="danger" disabled={!isReady} onLeave={onClose} />
       </Form>
     </Dialog>
   );

@@ -1,7 +1,8 @@
 import type { ComponentChildren } from 'preact';
 import { t } from '../lib/i18n.ts';
-import type { PagedResource } from '../lib/resource.ts';
+import type { PagedResource, Resource } from '../lib/resource.ts';
 import { Button } from './controls.tsx';
+import { Empty, Loaded } from './states.tsx';
 
 export interface Column<T> {
   readonly title: string;
@@ -141,5 +142,38 @@ export function MoreButton({ of }: { of: PagedResource<unknown> }) {
         {of.isLoading ? t('Loading…') : t('Show more')}
       </Button>
     </div>
+  );
+}
+
+/** Rows of a list, once they have loaded, with a button for the next page. Without rows, it says so. */
+export function List<T>({
+  of,
+  empty,
+  hint,
+  action,
+  children,
+}: {
+  of: Resource<readonly T[]> | PagedResource<T>;
+  /** Title of an empty list. */
+  empty: string;
+  hint?: string;
+  action?: ComponentChildren;
+  children: (rows: readonly T[]) => ComponentChildren;
+}) {
+  return (
+    <Loaded of={of}>
+      {(rows) => (
+        <>
+          {rows.length > 0 ? (
+            children(rows)
+          ) : (
+            <Empty title={empty} action={action}>
+              {hint}
+            </Empty>
+          )}
+          {'hasMore' in of && <MoreButton of={of} />}
+        </>
+      )}
+    </Loaded>
   );
 }

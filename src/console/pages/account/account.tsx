@@ -5,8 +5,8 @@ import { t, translateName } from '../../lib/i18n.ts';
 import { addPasskey, canUsePasskeys } from '../../lib/passkeys.ts';
 import { useAction, useResource } from '../../lib/resource.ts';
 import { currentCaller, type SessionReply } from '../../lib/session.ts';
-import { ActionError, Button, Form, TextField } from '../../ui/controls.tsx';
-import { ConfirmDialog, Dialog } from '../../ui/dialog.tsx';
+import { ActionError, Button, Form, FormEnd, TextField } from '../../ui/controls.tsx';
+import { ConfirmDialog, Dialog, type DialogProps } from '../../ui/dialog.tsx';
 import { PageHeader, Panel } from '../../ui/page.tsx';
 import { Empty, Loaded } from '../../ui/states.tsx';
 import { Table } from '../../ui/table.tsx';
@@ -150,7 +150,7 @@ function OrganizationTable({ of }: { of: AccountView['organizations'] }) {
   );
 }
 
-function PasskeyDialog({ onClose, onSaved }: { onClose: () => void; onSaved: () => void }) {
+function PasskeyDialog({ onClose, onSaved }: DialogProps) {
   const [name, setName] = useState('');
   const add = useAction(async () => {
     if (!(await addPasskey(name.trim()))) return;
@@ -169,13 +169,7 @@ function PasskeyDialog({ onClose, onSaved }: { onClose: () => void; onSaved: () 
           value={name}
           onValue={setName}
         />
-        <ActionError error={add.error} />
-        <div class="form-actions">
-          <Button onClick={onClose}>{t('Cancel')}</Button>
-          <Button type="submit" look="primary" isBusy={add.isRunning}>
-            {t('Add')}
-          </Button>
-        </div>
+        <FormEnd of={add} submit={t('Add')} onLeave={onClose} />
       </Form>
     </Dialog>
   );

@@ -1,8 +1,7 @@
 import { useState } from 'preact/hooks';
 import { call, pathOf } from '../../lib/api.ts';
 import { t } from '../../lib/i18n.ts';
-import { toPage } from '../../lib/lists.ts';
-import { usePages } from '../../lib/resource.ts';
+import { useArray } from '../../lib/lists.ts';
 import { linkTo, type PageProps } from '../../lib/router.ts';
 import { mayUse } from '../../lib/session.ts';
 import type { ChannelView } from '../../types.ts';
@@ -31,11 +30,7 @@ const PARTS = [
 export default function ChannelsPage({ parameters }: PageProps) {
   const current = parameters[0] ?? '';
   const [isCreating, setIsCreating] = useState(false);
-  const channels = usePages<ChannelView>('channels', async (cursor, signal) => {
-    const query = { cursor, limit: PAGE_ROWS };
-    const rows = await call<readonly ChannelView[]>('/v1/channels/configs', { query, signal });
-    return toPage(rows, PAGE_ROWS, ({ id }) => id);
-  });
+  const channels = useArray<ChannelView>('/v1/channels/configs', ({ id }) => id, { limit: PAGE_ROWS });
   return (
     <div class="page">
       <PageHeader

@@ -5,8 +5,8 @@ import { useBuckets } from '../../lib/lists.ts';
 import { useAction, useOnceLoaded } from '../../lib/resource.ts';
 import type { CreatedChannel } from '../../types.ts';
 import { CopyButton } from '../../ui/code.tsx';
-import { ActionError, Button, Check, Form, SelectField, TextField } from '../../ui/controls.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
+import { Button, Check, Form, FormEnd, SelectField, TextField } from '../../ui/controls.tsx';
+import { Dialog, type DialogProps } from '../../ui/dialog.tsx';
 import { toast } from '../../ui/toast.tsx';
 import { isSender, NO_SENDER_VALUES, SenderFields, senderConfig } from './sender-fields.tsx';
 
@@ -64,7 +64,7 @@ const PLATFORMS = {
 type Provider = keyof typeof PLATFORMS;
 
 /** Form of a channel. If the platform needs an address, show it after creating the channel. */
-export function NewChannelDialog({ onClose, onSaved }: { onClose: () => void; onSaved: () => void }) {
+export function NewChannelDialog({ onClose, onSaved }: DialogProps) {
   const buckets = useBuckets();
   const names = (buckets.data ?? []).map(({ name }) => name);
   const [name, setName] = useState('');
@@ -122,13 +122,7 @@ export function NewChannelDialog({ onClose, onSaved }: { onClose: () => void; on
         {!isSender(provider) && (
           <Check label={t('Answer from public documents only')} isOn={isPublicOnly} onToggle={setIsPublicOnly} />
         )}
-        <ActionError error={create.error} />
-        <div class="form-actions">
-          <Button onClick={onClose}>{t('Cancel')}</Button>
-          <Button type="submit" look="primary" isBusy={create.isRunning}>
-            {t('Create')}
-          </Button>
-        </div>
+        <FormEnd of={create} submit={t('Create')} onLeave={onClose} />
       </Form>
     </Dialog>
   );

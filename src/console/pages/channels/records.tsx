@@ -1,99 +1,77 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { call, pathOf } from '../../lib/api.ts';
 import { formatDuration, formatTime } from '../../lib/format.ts';
 import { t } from '../../lib/i18n.ts';
-import { type Page, usePages } from '../../lib/resource.ts';
+import { useRefreshedList } from '../../lib/lists.ts';
 import { mayUse } from '../../lib/session.ts';
 import type { ChannelView, DeliveryView, NotificationRecord } from '../../types.ts';
 import { Button } from '../../ui/controls.tsx';
 import { ConfirmDialog } from '../../ui/dialog.tsx';
 import { Panel } from '../../ui/page.tsx';
-import { Empty, Loaded } from '../../ui/states.tsx';
 import { Status } from '../../ui/status.tsx';
-import { MoreButton, Table } from '../../ui/table.tsx';
+import { List, Table } from '../../ui/table.tsx';
 import { toast } from '../../ui/toast.tsx';
 import { SendDialog, sends } from './send-dialog.tsx';
-
-const PAGE_ROWS = 50;
-const REFRESH_MS = 10_000;
 
 type Configs = { configs: readonly ChannelView[] };
 const nameOf = (configs: readonly ChannelView[], id: string) => configs.find((config) => config.id === id)?.name ?? id;
 
-/** Reload a list periodically, since channels have no events. */
-function useRecords<T>(path: string) {
-  const records = usePages<T>(path, (cursor, signal) =>
-    call<Page<T>>(path, { query: { cursor, limit: PAGE_ROWS }, signal }),
-  );
-  const { refreshQuietly: refresh } = records;
-  useEffect(() => {
-    const timer = setInterval(() => document.visibilityState === 'visible' && refresh(), REFRESH_MS);
-    return () => clearInterval(timer);
-  }, [refresh]);
-  return records;
-}
-
 /** Received messages, with replies that are still kept. */
 export function Deliveries({ configs }: Configs) {
-  const deliveries = useRecords<DeliveryView>('/v1/channels/deliveries');
+  const deliveries = useRefreshedList<DeliveryView>('/v1/channels/deliveries');
   return (
     <Panel title={t('Deliveries')}>
-      <Loaded of={deliveries}>
-        {(rows) =>
-          rows.length === 0 ? (
-            <Empty title={t('No messages were received')}>
-              {t('What people write is not kept; the replies are kept for ten minutes.')}
-            </Empty>
-          ) : (
-            <>
-              <Table
-                caption={t('Deliveries')}
-                rows={rows}
-                keyOf={({ id }) => id}
-                columns={[
-                  {
-                    title: t('Received'),
-                    cell: ({ received_at, channel_config_id }) => (
-                      <>
-                        <span class="nowrap">{formatTime(received_at)}</span>
-                        <span class="sub">{nameOf(configs, channel_config_id)}</span>
-                      </>
-                    ),
-                  },
-                  {
-                    title: t('State'),
-                    cell: ({ status, outcome, later_status, later_reason }) => (
-                      <>
-                        <Status of={outcome ?? status} /> {later_status && <Status of={later_status} />}
-                        {later_reason && <span class="sub">{later_reason}</span>}
-                      </>
-                    ),
-                  },
-                  {
-                    title: t('Took'),
-                    numeric: true,
-                    wide: true,
-                    cell: ({ duration_ms }) => (duration_ms === null ? '–' : formatDuration(duration_ms)),
-                  },
-                  {
-                    title: t('Reply'),
-                    class: 'reply',
-                    cell: ({ texts }) => <span class="result-text whole">{texts.join('\n')}</span>,
-                  },
-                ]}
-              />
-              <MoreButton of={deliveries} />
-            </>
-          )
-        }
-      </Loaded>
+      <List
+        of={deliveries}
+        empty={t('No messages were received')}
+        hint={t('What people write is not kept; the replies are kept for ten minutes.')}
+      >
+        {(rows) => (
+          <Table
+            caption={t('Deliveries')}
+            rows={rows}
+            keyOf={({ id }) => id}
+            columns={[
+              {
+                title: t('Received'),
+                cell: ({ received_at, channel_config_id }) => (
+                  <>
+                    <span class="nowrap">{formatTime(received_at)}</span>
+                    <span class="sub">{nameOf(configs, channel_config_id)}</span>
+                  </>
+                ),
+              },
+              {
+                title: t('State'),
+                cell: ({ status, outcome, later_status, later_reason }) => (
+                  <>
+                    <Status of={outcome ?? status} /> {later_status && <Status of={later_status} />}
+                    {later_reason && <span class="sub">{later_reason}</span>}
+                  </>
+                ),
+              },
+              {
+                title: t('Took'),
+                numeric: true,
+                wide: true,
+                cell: ({ duration_ms }) => (duration_ms === null ? '–' : formatDuration(duration_ms)),
+              },
+              {
+                title: t('Reply'),
+                class: 'reply',
+                cell: ({ texts }) => <span class="result-text whole">{texts.join('\n')}</span>,
+              },
+            ]}
+          />
+        )}
+      </List>
     </Panel>
   );
 }
 
 /** Sent, recorded, waiting and failed notifications. */
 export function Outbox({ configs }: Configs) {
-  const outbox = useRecords<NotificationRecord>('/v1/channels/outbox');
+  const outbox = useRefreshedList<NotificationRecord>('/v1/channels/outbox');
   const [isSending, setIsSending] = useState(false);
   const [cancelling, setCancelling] = useState<NotificationRecord | null>(null);
   const sending = configs.filter(sends);
@@ -115,20 +93,13 @@ export function Outbox({ configs }: Configs) {
         )
       }
     >
-      <Loaded of={outbox}>
-        {(rows) =>
-          rows.length === 0 ? (
-            <Empty title={t('Nothing was sent yet')}>
-              {t('Notifications appear here, also those that are only recorded.')}
-            </Empty>
-          ) : (
-            <>
-              <Notifications rows={rows} configs={configs} onCancel={setCancelling} />
-              <MoreButton of={outbox} />
-            </>
-          )
-        }
-      </Loaded>
+      <List
+        of={outbox}
+        empty={t('Nothing was sent yet')}
+        hint={t('Notifications appear here, also those that are only recorded.')}
+      >
+        {(rows) => <Notifications rows={rows} configs={configs} onCancel={setCancelling} />}
+      </List>
       {isSending && <SendDialog configs={sending} onClose={() => setIsSending(false)} onSent={outbox.refreshQuietly} />}
       {cancelling && (
         <ConfirmDialog

@@ -4,21 +4,13 @@ import { t } from '../../lib/i18n.ts';
 import { useAction } from '../../lib/resource.ts';
 import { linkTo, navigate } from '../../lib/router.ts';
 import type { BucketDetails, BucketView } from '../../types.ts';
-import { ActionError, Button, Check, Form, TextField, Warnings } from '../../ui/controls.tsx';
-import { ConfirmDialog, Dialog } from '../../ui/dialog.tsx';
+import { Check, Form, FormEnd, TextField, Warnings } from '../../ui/controls.tsx';
+import { ConfirmDialog, Dialog, type DialogProps } from '../../ui/dialog.tsx';
 import { toast } from '../../ui/toast.tsx';
 
 type Edited = BucketView & { readonly warnings: readonly string[] };
 
-export function PolicyDialog({
-  bucket,
-  onClose,
-  onSaved,
-}: {
-  bucket: BucketDetails;
-  onClose: () => void;
-  onSaved: () => void;
-}) {
+export function PolicyDialog({ bucket, onClose, onSaved }: DialogProps & { bucket: BucketDetails }) {
   const { policy } = bucket;
   const [name, setName] = useState(bucket.name);
   const [level, setLevel] = useState(String(policy.max_privacy_level));
@@ -68,13 +60,7 @@ export function PolicyDialog({
           onValue={setDepartments}
         />
         <Warnings of={warnings} />
-        <ActionError error={save.error} />
-        <div class="form-actions">
-          <Button onClick={onClose}>{t('Cancel')}</Button>
-          <Button type="submit" look="primary" isBusy={save.isRunning}>
-            {t('Save')}
-          </Button>
-        </div>
+        <FormEnd of={save} submit={t('Save')} onLeave={onClose} />
       </Form>
     </Dialog>
   );

@@ -2,7 +2,8 @@ import { useState } from 'preact/hooks';
 import { call, pathOf } from '../../lib/api.ts';
 import { formatAgo } from '../../lib/format.ts';
 import { t } from '../../lib/i18n.ts';
-import { type Page, usePages, useResource } from '../../lib/resource.ts';
+import { useList } from '../../lib/lists.ts';
+import { useResource } from '../../lib/resource.ts';
 import { linkTo, type PageProps } from '../../lib/router.ts';
 import { mayUse } from '../../lib/session.ts';
 import { uploadQueueOf } from '../../lib/upload.ts';
@@ -21,8 +22,6 @@ import { Uploads } from './uploads.tsx';
 const FILTERS = ['name', 'type', 'status', 'folder', 'sort', 'order'] as const;
 type Filters = Readonly<Record<(typeof FILTERS)[number], string>>;
 
-const PAGE_ROWS = 50;
-
 /** Page `/console/buckets/{bucket}`: the documents of a bucket. */
 export default function BucketPage({ parameters, place }: PageProps) {
   const name = parameters[0] ?? '';
@@ -38,21 +37,11 @@ export default function BucketPage({ parameters, place }: PageProps) {
     (signal) => call<BucketContents>(pathOf('v1', 'buckets', name, 'contents'), { signal }),
     ['documents'],
   );
-  const documents = usePages<DocumentView>(
-    `documents ${name} ${JSON.stringify(filters)}`,
-    (cursor, signal) =>
-      call<Page<DocumentView>>(pathOf('v1', 'buckets', name, 'documents'), {
-        query: { ...filters, cursor, limit: PAGE_ROWS },
-        signal,
-      }),
-    ['documents', 'jobs'],
-  );
-  const collections = usePages<CollectionView>(`collections ${name}`, (cursor, signal) =>
-    call<Page<CollectionView>>(pathOf('v1', 'buckets', name, 'collections'), {
-      query: { cursor, limit: PAGE_ROWS },
-      signal,
-    }),
-  );
+  const documents = useList<DocumentView>(pathOf('v1', 'buckets', name, 'documents'), {
+    query: filters,
+    topics: ['documents', 'jobs'],
+  });
+  const collections = useList<CollectionView>(pathOf('v1', 'buckets', name, 'collections'));
   const queue = uploadQueueOf(pathOf('v1', 'buckets', name, 'documents'));
   const folders = contents.data?.folders ?? [];
   if (bucket.error?.status === 404) return <Gone name={name} onRetry={bucket.refresh} error={bucket.error} />;

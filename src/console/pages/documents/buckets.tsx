@@ -3,28 +3,22 @@ import { call } from '../../lib/api.ts';
 import { useDrops } from '../../lib/drops.ts';
 import { formatAgo, formatNumber } from '../../lib/format.ts';
 import { t } from '../../lib/i18n.ts';
-import { type Page, useAction, usePages } from '../../lib/resource.ts';
+import { useList } from '../../lib/lists.ts';
+import { useAction } from '../../lib/resource.ts';
 import { linkTo, navigate } from '../../lib/router.ts';
 import { mayUse } from '../../lib/session.ts';
 import type { DroppedFile } from '../../lib/upload.ts';
 import type { BucketView } from '../../types.ts';
-import { ActionError, Button, Form, Notice, TextField } from '../../ui/controls.tsx';
+import { Button, Form, FormEnd, Notice, TextField } from '../../ui/controls.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { PageHeader, Panel } from '../../ui/page.tsx';
-import { Empty, Loaded } from '../../ui/states.tsx';
-import { MoreButton, Table } from '../../ui/table.tsx';
+import { List, Table } from '../../ui/table.tsx';
 import { ChooseBucketDialog } from './choose-bucket.tsx';
-
-const PAGE_ROWS = 50;
 
 /** Page `/console/documents`: the buckets of the organization. */
 export default function BucketsPage() {
   const [isCreating, setIsCreating] = useState(false);
-  const buckets = usePages<BucketView>(
-    'buckets',
-    (cursor, signal) => call<Page<BucketView>>('/v1/buckets', { query: { cursor, limit: PAGE_ROWS }, signal }),
-    ['documents'],
-  );
+  const buckets = useList<BucketView>('/v1/buckets', { topics: ['documents'] });
   const [dropped, setDropped] = useState<readonly DroppedFile[]>([]);
   const isOver = useDrops((files) => mayUse('documents:write') && setDropped(files));
   const create = mayUse('buckets:manage') && (
@@ -39,20 +33,14 @@ export default function BucketsPage() {
       </PageHeader>
       {isOver && <Notice title={t('Drop the files, and then choose a bucket')} />}
       <Panel>
-        <Loaded of={buckets}>
-          {(rows) =>
-            rows.length === 0 ? (
-              <Empty title={t('There are no buckets yet')} action={create}>
-                {t('Make a bucket, and then drop documents into it.')}
-              </Empty>
-            ) : (
-              <>
-                <BucketTable buckets={rows} />
-                <MoreButton of={buckets} />
-              </>
-            )
-          }
-        </Loaded>
+        <List
+          of={buckets}
+          empty={t('There are no buckets yet')}
+          hint={t('Make a bucket, and then drop documents into it.')}
+          action={create}
+        >
+          {(rows) => <BucketTable buckets={rows} />}
+        </List>
       </Panel>
       {dropped.length > 0 && <ChooseBucketDialog files={dropped} onClose={() => setDropped([])} />}
       {isCreating && <CreateDialog onClose={() => setIsCreating(false)} />}
@@ -107,13 +95,7 @@ function CreateDialog({ onClose }: { onClose: () => void }) {
           value={name}
           onValue={setName}
         />
-        <ActionError error={create.error} />
-        <div class="form-actions">
-          <Button onClick={onClose}>{t('Cancel')}</Button>
-          <Button type="submit" look="primary" isBusy={create.isRunning}>
-            {t('Create')}
-          </Button>
-        </div>
+        <FormEnd of={create} submit={t('Create')} onLeave={onClose} />
       </Form>
     </Dialog>
   );

@@ -6,8 +6,8 @@ import { type PagedResource, useAction } from '../../lib/resource.ts';
 import { linkTo } from '../../lib/router.ts';
 import { mayUse } from '../../lib/session.ts';
 import type { CollectionView } from '../../types.ts';
-import { ActionError, Button, Form, TextField } from '../../ui/controls.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
+import { Button, Form, FormEnd, TextField } from '../../ui/controls.tsx';
+import { Dialog, type DialogProps } from '../../ui/dialog.tsx';
 import { Panel } from '../../ui/page.tsx';
 import { Loaded } from '../../ui/states.tsx';
 import { MoreButton, Table } from '../../ui/table.tsx';
@@ -55,7 +55,7 @@ export function Collections({ bucket, of }: { bucket: string; of: PagedResource<
   );
 }
 
-function CreateDialog({ bucket, onClose, onSaved }: { bucket: string; onClose: () => void; onSaved: () => void }) {
+function CreateDialog({ bucket, onClose, onSaved }: DialogProps & { bucket: string }) {
   const [name, setName] = useState('');
   const create = useAction(async () => {
     const path = pathOf('v1', 'buckets', bucket, 'collections');
@@ -67,13 +67,7 @@ function CreateDialog({ bucket, onClose, onSaved }: { bucket: string; onClose: (
     <Dialog title={t('New collection')} onClose={onClose}>
       <Form onSubmit={() => create.run()}>
         <TextField label={t('Name')} required maxLength={128} value={name} onValue={setName} />
-        <ActionError error={create.error} />
-        <div class="form-actions">
-          <Button onClick={onClose}>{t('Cancel')}</Button>
-          <Button type="submit" look="primary" isBusy={create.isRunning}>
-            {t('Create')}
-          </Button>
-        </div>
+        <FormEnd of={create} submit={t('Create')} onLeave={onClose} />
       </Form>
     </Dialog>
   );

@@ -4,7 +4,7 @@ import { t } from '../../lib/i18n.ts';
 import { useAction } from '../../lib/resource.ts';
 import { mayEditMetadata } from '../../lib/session.ts';
 import type { DocumentView, EditReply } from '../../types.ts';
-import { ActionError, Button, Check, Form } from '../../ui/controls.tsx';
+import { Button, Check, Form, FormEnd } from '../../ui/controls.tsx';
 import { Facts, Panel } from '../../ui/page.tsx';
 import { type Pair, PairRows, pairOf } from '../../ui/pair-rows.tsx';
 import { toast } from '../../ui/toast.tsx';
@@ -71,13 +71,7 @@ function MetadataForm({
     <Form onSubmit={() => save.run()} aria-label={t('Metadata')}>
       <PairRows pairs={pairs} onPairs={setPairs} />
       <Check label={t('Make the vectors anew')} isOn={reindex} onToggle={setReindex} />
-      <ActionError error={save.error} />
-      <div class="form-actions">
-        <Button onClick={onDone}>{t('Cancel')}</Button>
-        <Button type="submit" look="primary" isBusy={save.isRunning}>
-          {t('Save')}
-        </Button>
-      </div>
+      <FormEnd of={save} submit={t('Save')} onLeave={onDone} />
     </Form>
   );
 }

@@ -5,7 +5,7 @@ import { useAction } from '../../lib/resource.ts';
 import { mayEditMetadata } from '../../lib/session.ts';
 import { splitList } from '../../lib/split-list.ts';
 import type { DocumentView, EditReply } from '../../types.ts';
-import { ActionError, Button, Check, Form, SelectField, TextField } from '../../ui/controls.tsx';
+import { Button, Check, Form, FormEnd, SelectField, TextField } from '../../ui/controls.tsx';
 import { Facts, Panel } from '../../ui/page.tsx';
 import { PrivacyLevelField } from '../../ui/privacy-level-field.tsx';
 import { toast } from '../../ui/toast.tsx';
@@ -119,13 +119,7 @@ function PolicyForm({
         onValue={setGroups}
       />
       <Check label={t('Public: readable from outside of the organization')} isOn={isPublic} onToggle={setIsPublic} />
-      <ActionError error={save.error} />
-      <div class="form-actions">
-        <Button onClick={onDone}>{t('Cancel')}</Button>
-        <Button type="submit" look="primary" isBusy={save.isRunning}>
-          {t('Save')}
-        </Button>
-      </div>
+      <FormEnd of={save} submit={t('Save')} onLeave={onDone} />
     </Form>
   );
 }

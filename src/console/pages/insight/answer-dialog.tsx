@@ -3,7 +3,7 @@ import { call, pathOf } from '../../lib/api.ts';
 import { t } from '../../lib/i18n.ts';
 import { useAction } from '../../lib/resource.ts';
 import { linkTo } from '../../lib/router.ts';
-import { ActionError, Button, Field, Form, TextField } from '../../ui/controls.tsx';
+import { Field, Form, FormEnd, TextField } from '../../ui/controls.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { toast } from '../../ui/toast.tsx';
 import { BucketField } from './bucket-field.tsx';
@@ -42,13 +42,7 @@ export function AnswerDialog({ asked, buckets, onClose }: StepProps) {
         <p>
           <a href={linkTo('buckets', bucket)}>{t('Upload a file instead')}</a>
         </p>
-        <ActionError error={save.error} />
-        <div class="form-actions">
-          <Button onClick={onClose}>{t('Cancel')}</Button>
-          <Button type="submit" look="primary" isBusy={save.isRunning}>
-            {t('Upload')}
-          </Button>
-        </div>
+        <FormEnd of={save} submit={t('Upload')} onLeave={onClose} />
       </Form>
     </Dialog>
   );

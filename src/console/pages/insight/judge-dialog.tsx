@@ -3,7 +3,7 @@ import { call, pathOf } from '../../lib/api.ts';
 import { t } from '../../lib/i18n.ts';
 import { type Page, useAction, useResource } from '../../lib/resource.ts';
 import type { DocumentView } from '../../types.ts';
-import { ActionError, Button, Form, SelectField, TextField } from '../../ui/controls.tsx';
+import { Form, FormEnd, SelectField, TextField } from '../../ui/controls.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { toast } from '../../ui/toast.tsx';
 import type { StepProps } from './step-props.ts';
@@ -57,13 +57,7 @@ export function JudgeDialog({ asked, buckets, onClose }: StepProps) {
             />
           </>
         )}
-        <ActionError error={save.error} />
-        <div class="form-actions">
-          <Button onClick={onClose}>{t('Cancel')}</Button>
-          <Button type="submit" look="primary" isBusy={save.isRunning} disabled={!document}>
-            {t('Keep')}
-          </Button>
-        </div>
+        <FormEnd of={save} submit={t('Keep')} disabled={!document} onLeave={onClose} />
       </Form>
     </Dialog>
   );

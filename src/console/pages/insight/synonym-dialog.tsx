@@ -2,7 +2,7 @@ import { useState } from 'preact/hooks';
 import { call, pathOf } from '../../lib/api.ts';
 import { t } from '../../lib/i18n.ts';
 import { useAction } from '../../lib/resource.ts';
-import { ActionError, Button, Form, TextField } from '../../ui/controls.tsx';
+import { Form, FormEnd, TextField } from '../../ui/controls.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { toast } from '../../ui/toast.tsx';
 import { BucketField } from './bucket-field.tsx';
@@ -33,13 +33,7 @@ export function SynonymDialog({ asked, buckets, onClose }: StepProps) {
           value={others}
           onValue={setOthers}
         />
-        <ActionError error={save.error} />
-        <div class="form-actions">
-          <Button onClick={onClose}>{t('Cancel')}</Button>
-          <Button type="submit" look="primary" isBusy={save.isRunning}>
-            {t('Add')}
-          </Button>
-        </div>
+        <FormEnd of={save} submit={t('Add')} onLeave={onClose} />
       </Form>
     </Dialog>
   );

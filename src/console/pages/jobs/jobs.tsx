@@ -1,7 +1,5 @@
-import { call } from '../../lib/api.ts';
 import { t, translateName } from '../../lib/i18n.ts';
-import { toPage, useBuckets } from '../../lib/lists.ts';
-import { usePages } from '../../lib/resource.ts';
+import { useArray, useBuckets } from '../../lib/lists.ts';
 import type { PageProps } from '../../lib/router.ts';
 import type { BucketView, JobView } from '../../types.ts';
 import { PageHeader, Panel } from '../../ui/page.tsx';
@@ -9,22 +7,15 @@ import { QuerySelect } from '../../ui/query-select.tsx';
 import { JobList } from './job-list.tsx';
 
 const STATUSES = ['queued', 'extracting', 'chunking', 'embedding', 'indexing', 'ready', 'failed', 'cancelled'];
-const PAGE_ROWS = 50;
-
 /** Page `/console/jobs`: work on documents, bulk embedding and everything else that runs in the background. */
 export default function JobsPage({ place }: PageProps) {
   const status = place.query.get('status') ?? '';
   const bucket = place.query.get('bucket') ?? '';
   const buckets = useBuckets();
-  const jobs = usePages<JobView>(
-    `jobs ${status} ${bucket}`,
-    async (cursor, signal) => {
-      const query = { status, bucket_id: bucket, cursor, limit: PAGE_ROWS };
-      const data = await call<readonly JobView[]>('/v1/jobs', { query, signal });
-      return toPage(data, PAGE_ROWS, ({ id }) => id);
-    },
-    ['jobs'],
-  );
+  const jobs = useArray<JobView>('/v1/jobs', ({ id }) => id, {
+    query: { status, bucket_id: bucket },
+    topics: ['jobs'],
+  });
   return (
     <div class="page">
       <PageHeader title={t('Jobs')}>

@@ -9,8 +9,7 @@ import type { ModelView, ReembedReply } from '../../types.ts';
 import { ActionError, Button, Form, SelectField } from '../../ui/controls.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Facts, Panel } from '../../ui/page.tsx';
-import { Empty, Loaded } from '../../ui/states.tsx';
-import { Table } from '../../ui/table.tsx';
+import { List, Table } from '../../ui/table.tsx';
 import { MeaningsCard } from './meanings-card.tsx';
 import { type BucketModel, readBucketModels } from './read-bucket-models.ts';
 import { RehearsalPanel } from './rehearsal-panel.tsx';
@@ -24,38 +23,34 @@ export function BucketModels({ models }: { models: readonly ModelView[] }) {
     <>
       {buckets.data && <MeaningsCard buckets={buckets.data} models={models} />}
       <Panel title={t('Buckets and their models')}>
-        <Loaded of={buckets}>
-          {(rows) =>
-            rows.length === 0 ? (
-              <Empty title={t('There are no buckets yet')} />
-            ) : (
-              <Table
-                caption={t('Buckets and their models')}
-                rows={rows}
-                keyOf={({ name }) => name}
-                columns={[
-                  {
-                    title: t('Bucket'),
-                    class: 'main',
-                    cell: ({ id, name }) => <a href={linkTo('buckets', id)}>{name}</a>,
-                  },
-                  { title: t('Model'), cell: ({ model }) => model ?? t('Chosen with the first document') },
-                  { title: t('Space'), wide: true, cell: ({ space }) => space ?? '–' },
-                  {
-                    title: t('Documents'),
-                    numeric: true,
-                    wide: true,
-                    cell: ({ documents }) => formatNumber(documents),
-                  },
-                  {
-                    title: t('Change'),
-                    cell: (bucket) => changeCell(bucket, { onMove: setMoving, onRehearse: setRehearsed }),
-                  },
-                ]}
-              />
-            )
-          }
-        </Loaded>
+        <List of={buckets} empty={t('There are no buckets yet')}>
+          {(rows) => (
+            <Table
+              caption={t('Buckets and their models')}
+              rows={rows}
+              keyOf={({ name }) => name}
+              columns={[
+                {
+                  title: t('Bucket'),
+                  class: 'main',
+                  cell: ({ id, name }) => <a href={linkTo('buckets', id)}>{name}</a>,
+                },
+                { title: t('Model'), cell: ({ model }) => model ?? t('Chosen with the first document') },
+                { title: t('Space'), wide: true, cell: ({ space }) => space ?? '–' },
+                {
+                  title: t('Documents'),
+                  numeric: true,
+                  wide: true,
+                  cell: ({ documents }) => formatNumber(documents),
+                },
+                {
+                  title: t('Change'),
+                  cell: (bucket) => changeCell(bucket, { onMove: setMoving, onRehearse: setRehearsed }),
+                },
+              ]}
+            />
+          )}
+        </List>
         {moving && <MoveDialog bucket={moving} models={models} onClose={() => setMoving(null)} />}
       </Panel>
       {rehearsed && (

@@ -4,7 +4,7 @@ import { formatBytes } from '../../lib/format.ts';
 import { t } from '../../lib/i18n.ts';
 import { useAction } from '../../lib/resource.ts';
 import type { LocalModelList, PlanView } from '../../types.ts';
-import { ActionError, Button, Form, SelectField, TextField } from '../../ui/controls.tsx';
+import { ActionError, Button, Form, FormEnd, SelectField, TextField } from '../../ui/controls.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { Facts } from '../../ui/page.tsx';
 import { toast } from '../../ui/toast.tsx';
@@ -87,13 +87,7 @@ export function InstallDialog({ of: { hub_url: hub, folders }, onClose, onStarte
           />
         )}
         <ModelFields fields={fields} set={set} />
-        <ActionError error={look.error} />
-        <div class="form-actions">
-          <Button onClick={onClose}>{t('Cancel')}</Button>
-          <Button type="submit" look="primary" isBusy={look.isRunning}>
-            {t('Show licence and size')}
-          </Button>
-        </div>
+        <FormEnd of={look} submit={t('Show licence and size')} onLeave={onClose} />
       </Form>
     </Dialog>
   );

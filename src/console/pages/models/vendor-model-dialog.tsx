@@ -4,7 +4,7 @@ import { formatDuration } from '../../lib/format.ts';
 import { t } from '../../lib/i18n.ts';
 import { useAction } from '../../lib/resource.ts';
 import type { AddedVendor } from '../../types.ts';
-import { ActionError, Button, Form } from '../../ui/controls.tsx';
+import { Form, FormEnd } from '../../ui/controls.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { toast } from '../../ui/toast.tsx';
 import { ModelAtVendor } from './model-at-vendor.tsx';
@@ -31,13 +31,7 @@ export function VendorModelDialog({ vendor, onClose, onAdded }: VendorModelDialo
     <Dialog title={t('Add a model of {name}', { name: vendor })} onClose={onClose}>
       <Form onSubmit={() => save.run()}>
         <ModelAtVendor model={model} onModel={setModel} tokens={tokens} onTokens={setTokens} />
-        <ActionError error={save.error} />
-        <div class="form-actions">
-          <Button onClick={onClose}>{t('Cancel')}</Button>
-          <Button type="submit" look="primary" isBusy={save.isRunning}>
-            {t('Test and add')}
-          </Button>
-        </div>
+        <FormEnd of={save} submit={t('Test and add')} onLeave={onClose} />
       </Form>
     </Dialog>
   );

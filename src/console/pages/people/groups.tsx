@@ -1,19 +1,19 @@
 import { useState } from 'preact/hooks';
 import { call, pathOf } from '../../lib/api.ts';
 import { t } from '../../lib/i18n.ts';
-import { type Page, useAction, usePages, useResource } from '../../lib/resource.ts';
+import { useList } from '../../lib/lists.ts';
+import { useAction, useResource } from '../../lib/resource.ts';
 import { mayUse } from '../../lib/session.ts';
 import { splitList } from '../../lib/split-list.ts';
 import type { Group, GroupWithMembers } from '../../types.ts';
-import { ActionError, Button, Form, TextField } from '../../ui/controls.tsx';
-import { ConfirmDialog, Dialog } from '../../ui/dialog.tsx';
+import { Button, Form, FormEnd, TextField } from '../../ui/controls.tsx';
+import { ConfirmDialog, Dialog, type DialogProps } from '../../ui/dialog.tsx';
 import { PageHeader, Panel } from '../../ui/page.tsx';
-import { Empty, Loaded } from '../../ui/states.tsx';
-import { MoreButton, Table } from '../../ui/table.tsx';
+import { Loaded } from '../../ui/states.tsx';
+import { List, Table } from '../../ui/table.tsx';
 import { toast } from '../../ui/toast.tsx';
 import { PeopleTabs } from './people-tabs.tsx';
 
-const PAGE_ROWS = 50;
 const MEMBERS_HINT = 'E-mail addresses, key:ID or group:NAME, separated by commas.';
 
 type Open = { readonly kind: 'create' } | { readonly kind: 'members' | 'delete'; readonly group: Group };
@@ -21,9 +21,7 @@ type Open = { readonly kind: 'create' } | { readonly kind: 'members' | 'delete';
 /** Page `/console/groups`: groups of the organization. */
 export default function GroupsPage() {
   const [open, setOpen] = useState<Open | null>(null);
-  const groups = usePages<Group>('groups', (cursor, signal) =>
-    call<Page<Group>>('/v1/groups', { query: { cursor, limit: PAGE_ROWS }, signal }),
-  );
+  const groups = useList<Group>('/v1/groups');
   const close = () => setOpen(null);
   return (
     <div class="page">
@@ -41,20 +39,13 @@ export default function GroupsPage() {
       </PageHeader>
       <PeopleTabs current="groups" />
       <Panel>
-        <Loaded of={groups}>
-          {(rows) =>
-            rows.length === 0 ? (
-              <Empty title={t('There are no groups yet')}>
-                {t('Make one for each circle of people who read the same documents.')}
-              </Empty>
-            ) : (
-              <>
-                <GroupTable rows={rows} onOpen={setOpen} />
-                <MoreButton of={groups} />
-              </>
-            )
-          }
-        </Loaded>
+        <List
+          of={groups}
+          empty={t('There are no groups yet')}
+          hint={t('Make one for each circle of people who read the same documents.')}
+        >
+          {(rows) => <GroupTable rows={rows} onOpen={setOpen} />}
+        </List>
       </Panel>
       {open?.kind === 'create' && <NewGroupDialog onClose={close} onSaved={groups.refresh} />}
       {open?.kind === 'members' && <MembersDialog group={open.group} onClose={close} onSaved={groups.refresh} />}
@@ -94,11 +85,6 @@ function GroupTable({ rows, onOpen }: { rows: readonly Group[]; onOpen: (open: O
   );
 }
 
-interface DialogProps {
-  readonly onClose: () => void;
-  readonly onSaved: () => void;
-}
-
 function NewGroupDialog({ onClose, onSaved }: DialogProps) {
   const [name, setName] = useState('');
   const [members, setMembers] = useState('');
@@ -133,13 +119,7 @@ function NewGroupDialog({ onClose, onSaved }: DialogProps) {
           value={claim}
           onValue={setClaim}
         />
-        <ActionError error={save.error} />
-        <div class="form-actions">
-          <Button onClick={onClose}>{t('Cancel')}</Button>
-          <Button type="submit" look="primary" isBusy={save.isRunning}>
-            {t('Add')}
-          </Button>
-        </div>
+        <FormEnd of={save} submit={t('Add')} onLeave={onClose} />
       </Form>
     </Dialog>
   );
@@ -180,13 +160,7 @@ function MembersDialog({ group, onClose, onSaved }: DialogProps & { readonly gro
       </Loaded>
       <Form onSubmit={() => change.run({ add: splitList(added) })}>
         <TextField label={t('Add members')} hint={t(MEMBERS_HINT)} required value={added} onValue={setAdded} />
-        <ActionError error={change.error} />
-        <div class="form-actions">
-          <Button onClick={onClose}>{t('Close')}</Button>
-          <Button type="submit" look="primary" isBusy={change.isRunning}>
-            {t('Add')}
-          </Button>
-        </div>
+        <FormEnd of={change} submit={t('Add')} leave={t('Close')} onLeave={onClose} />
       </Form>
     </Dialog>
   );

@@ -5,7 +5,7 @@ import { t } from '../../lib/i18n.ts';
 import { useAction } from '../../lib/resource.ts';
 import { currentCaller } from '../../lib/session.ts';
 import type { ApiKey, Scope } from '../../types.ts';
-import { ActionError, Button, Check, Form, SelectField, TextField } from '../../ui/controls.tsx';
+import { Check, Form, FormEnd, SelectField, TextField } from '../../ui/controls.tsx';
 import { Dialog } from '../../ui/dialog.tsx';
 import { toast } from '../../ui/toast.tsx';
 import { LimitFields, withoutEmpty } from './limit-fields.tsx';
@@ -78,13 +78,7 @@ export function KeyDialog({ known, onClose, onCreated, onSaved }: KeyDialogProps
           <SelectField label={t('Expires')} value={days} options={lifetimes} onValue={setDays} />
         </div>
         <LimitFields limits={limits} onLimits={setLimits} />
-        <ActionError error={save.error} />
-        <div class="form-actions">
-          <Button onClick={onClose}>{t('Cancel')}</Button>
-          <Button type="submit" look="primary" isBusy={save.isRunning} disabled={scopes.length === 0}>
-            {known ? t('Save') : t('Create')}
-          </Button>
-        </div>
+        <FormEnd of={save} submit={known ? t('Save') : t('Create')} disabled={scopes.length === 0} onLeave={onClose} />
       </Form>
     </Dialog>
   );

@@ -2,15 +2,14 @@ import { useState } from 'preact/hooks';
 import { call, pathOf } from '../../lib/api.ts';
 import { formatAgo, formatDate } from '../../lib/format.ts';
 import { t } from '../../lib/i18n.ts';
-import { type Page, usePages } from '../../lib/resource.ts';
+import { useList } from '../../lib/lists.ts';
 import { currentCaller, mayUse } from '../../lib/session.ts';
 import type { ApiKey } from '../../types.ts';
 import { Button, Notice } from '../../ui/controls.tsx';
 import { ConfirmDialog } from '../../ui/dialog.tsx';
 import { PageHeader, Panel } from '../../ui/page.tsx';
-import { Empty, Loaded } from '../../ui/states.tsx';
 import { Status } from '../../ui/status.tsx';
-import { MoreButton, Table } from '../../ui/table.tsx';
+import { List, Table } from '../../ui/table.tsx';
 import { toast } from '../../ui/toast.tsx';
 import { KeyDialog } from './key-dialog.tsx';
 import { PeopleTabs } from './people-tabs.tsx';
@@ -21,14 +20,10 @@ type Open =
   | { readonly kind: 'edit' | 'revoke' | 'rotate'; readonly key: ApiKey }
   | { readonly kind: 'secret'; readonly key: NewKey };
 
-const PAGE_ROWS = 50;
-
 /** Page `/console/keys`: API keys of the organization. */
 export default function KeysPage() {
   const [open, setOpen] = useState<Open | null>(null);
-  const keys = usePages<ApiKey>('keys', (cursor, signal) =>
-    call<Page<ApiKey>>('/v1/keys', { query: { cursor, limit: PAGE_ROWS }, signal }),
-  );
+  const keys = useList<ApiKey>('/v1/keys');
   const canManage = mayUse('keys:manage');
   const close = () => setOpen(null);
   const showSecret = (key: NewKey) => {
@@ -51,20 +46,13 @@ export default function KeysPage() {
       </PageHeader>
       <PeopleTabs current="keys" />
       <Panel>
-        <Loaded of={keys}>
-          {(rows) =>
-            rows.length === 0 ? (
-              <Empty title={t('There are no keys yet')}>
-                {t('Make one for each program, so that you can revoke it alone.')}
-              </Empty>
-            ) : (
-              <>
-                <KeyTable rows={rows} {...(canManage ? { onOpen: setOpen } : {})} />
-                <MoreButton of={keys} />
-              </>
-            )
-          }
-        </Loaded>
+        <List
+          of={keys}
+          empty={t('There are no keys yet')}
+          hint={t('Make one for each program, so that you can revoke it alone.')}
+        >
+          {(rows) => <KeyTable rows={rows} {...(canManage ? { onOpen: setOpen } : {})} />}
+        </List>
       </Panel>
       {open?.kind === 'create' && <KeyDialog onClose={close} onCreated={showSecret} onSaved={keys.refresh} />}
       {open?.kind === 'edit' && (

@@ -2,27 +2,23 @@ import { useState } from 'preact/hooks';
 import { call, pathOf } from '../../lib/api.ts';
 import { formatAgo } from '../../lib/format.ts';
 import { t, translateName } from '../../lib/i18n.ts';
-import { type Page, useAction, usePages } from '../../lib/resource.ts';
+import { useList } from '../../lib/lists.ts';
+import { useAction } from '../../lib/resource.ts';
 import { mayUse } from '../../lib/session.ts';
 import type { Organization } from '../../types.ts';
-import { ActionError, Button, Check, Form, SelectField, TextField } from '../../ui/controls.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
+import { Button, Check, Form, FormEnd, SelectField, TextField } from '../../ui/controls.tsx';
+import { Dialog, type DialogProps } from '../../ui/dialog.tsx';
 import { PageHeader, Panel } from '../../ui/page.tsx';
-import { Empty, Loaded } from '../../ui/states.tsx';
 import { Status } from '../../ui/status.tsx';
-import { MoreButton, Table } from '../../ui/table.tsx';
+import { List, Table } from '../../ui/table.tsx';
 import { toast } from '../../ui/toast.tsx';
 import { PeopleTabs } from './people-tabs.tsx';
 
 const PLANS = ['enterprise', 'business', 'pro', 'paid', 'starter', 'free'] as const;
-const PAGE_ROWS = 50;
-
 /** Page `/console/organizations`, for operators. */
 export default function OrganizationsPage() {
   const [open, setOpen] = useState<{ readonly known: Organization | null } | null>(null);
-  const organizations = usePages<Organization>('organizations', (cursor, signal) =>
-    call<Page<Organization>>('/v1/orgs', { query: { cursor, limit: PAGE_ROWS }, signal }),
-  );
+  const organizations = useList<Organization>('/v1/orgs');
   const canManage = mayUse('platform_admin');
   return (
     <div class="page">
@@ -40,60 +36,45 @@ export default function OrganizationsPage() {
       </PageHeader>
       <PeopleTabs current="organizations" />
       <Panel>
-        <Loaded of={organizations}>
-          {(rows) =>
-            rows.length === 0 ? (
-              <Empty title={t('There are no organizations yet')} />
-            ) : (
-              <>
-                <Table
-                  caption={t('Organizations')}
-                  rows={rows}
-                  keyOf={({ id }) => id}
-                  columns={[
-                    { title: t('Name'), class: 'main', cell: ({ name }) => name },
-                    {
-                      title: t('State'),
-                      cell: ({ suspended_at }) => <Status of={suspended_at === null ? 'active' : 'suspended'} />,
-                    },
-                    { title: t('Plan'), cell: ({ plan }) => translateName(plan) },
-                    {
-                      title: t('Created'),
-                      wide: true,
-                      class: 'nowrap',
-                      cell: ({ created_at }) => formatAgo(created_at),
-                    },
-                    {
-                      title: t('Change'),
-                      cell: (known) =>
-                        canManage && (
-                          <Button small look="quiet" onClick={() => setOpen({ known })}>
-                            {t('Edit')}
-                          </Button>
-                        ),
-                    },
-                  ]}
-                />
-                <MoreButton of={organizations} />
-              </>
-            )
-          }
-        </Loaded>
+        <List of={organizations} empty={t('There are no organizations yet')}>
+          {(rows) => (
+            <Table
+              caption={t('Organizations')}
+              rows={rows}
+              keyOf={({ id }) => id}
+              columns={[
+                { title: t('Name'), class: 'main', cell: ({ name }) => name },
+                {
+                  title: t('State'),
+                  cell: ({ suspended_at }) => <Status of={suspended_at === null ? 'active' : 'suspended'} />,
+                },
+                { title: t('Plan'), cell: ({ plan }) => translateName(plan) },
+                {
+                  title: t('Created'),
+                  wide: true,
+                  class: 'nowrap',
+                  cell: ({ created_at }) => formatAgo(created_at),
+                },
+                {
+                  title: t('Change'),
+                  cell: (known) =>
+                    canManage && (
+                      <Button small look="quiet" onClick={() => setOpen({ known })}>
+                        {t('Edit')}
+                      </Button>
+                    ),
+                },
+              ]}
+            />
+          )}
+        </List>
       </Panel>
       {open && <OrganizationDialog known={open.known} onClose={() => setOpen(null)} onSaved={organizations.refresh} />}
     </div>
   );
 }
 
-function OrganizationDialog({
-  known,
-  onClose,
-  onSaved,
-}: {
-  known: Organization | null;
-  onClose: () => void;
-  onSaved: () => void;
-}) {
+function OrganizationDialog({ known, onClose, onSaved }: DialogProps & { known: Organization | null }) {
   const [name, setName] = useState('');
   const [plan, setPlan] = useState<string>(known?.plan ?? 'free');
   const [isSuspended, setIsSuspended] = useState(known !== null && known.suspended_at !== null);
@@ -117,13 +98,7 @@ function OrganizationDialog({
         {known && (
           <Check label={t('Suspended: every request is refused')} isOn={isSuspended} onToggle={setIsSuspended} />
         )}
-        <ActionError error={save.error} />
-        <div class="form-actions">
-          <Button onClick={onClose}>{t('Cancel')}</Button>
-          <Button type="submit" look="primary" isBusy={save.isRunning}>
-            {known ? t('Save') : t('Create')}
-          </Button>
-        </div>
+        <FormEnd of={save} submit={known ? t('Save') : t('Create')} onLeave={onClose} />
       </Form>
     </Dialog>
   );

@@ -2,30 +2,26 @@ import { useState } from 'preact/hooks';
 import { call, pathOf } from '../../lib/api.ts';
 import { formatAgo } from '../../lib/format.ts';
 import { t, translateName } from '../../lib/i18n.ts';
-import { type Page, useAction, usePages } from '../../lib/resource.ts';
+import { useList } from '../../lib/lists.ts';
+import { useAction } from '../../lib/resource.ts';
 import { mayUse } from '../../lib/session.ts';
 import type { User } from '../../types.ts';
-import { ActionError, Button, Check, Form, SelectField, TextField } from '../../ui/controls.tsx';
-import { ConfirmDialog, Dialog } from '../../ui/dialog.tsx';
+import { Button, Check, Form, FormEnd, SelectField, TextField } from '../../ui/controls.tsx';
+import { ConfirmDialog, Dialog, type DialogProps } from '../../ui/dialog.tsx';
 import { PageHeader, Panel } from '../../ui/page.tsx';
-import { Empty, Loaded } from '../../ui/states.tsx';
 import { Status } from '../../ui/status.tsx';
-import { MoreButton, Table } from '../../ui/table.tsx';
+import { List, Table } from '../../ui/table.tsx';
 import { toast } from '../../ui/toast.tsx';
 import { InvitationDialog } from './invitation-dialog.tsx';
 import { PeopleTabs } from './people-tabs.tsx';
 
 const ROLES = ['member', 'admin', 'owner', 'org_admin', 'platform_admin'] as const;
-const PAGE_ROWS = 50;
-
 type Open = { readonly kind: 'create' } | { readonly kind: 'edit' | 'revoke' | 'invite'; readonly user: User };
 
 /** Page `/console/people`: users of the organization. */
 export default function PeoplePage() {
   const [open, setOpen] = useState<Open | null>(null);
-  const users = usePages<User>('users', (cursor, signal) =>
-    call<Page<User>>('/v1/users', { query: { cursor, limit: PAGE_ROWS }, signal }),
-  );
+  const users = useList<User>('/v1/users');
   const canManage = mayUse('users:manage');
   const close = () => setOpen(null);
   return (
@@ -44,20 +40,13 @@ export default function PeoplePage() {
       </PageHeader>
       <PeopleTabs current="people" />
       <Panel>
-        <Loaded of={users}>
-          {(rows) =>
-            rows.length === 0 ? (
-              <Empty title={t('There are no people yet')}>
-                {t('Keys work without people. People have roles and departments.')}
-              </Empty>
-            ) : (
-              <>
-                <UserTable rows={rows} {...(canManage ? { onOpen: setOpen } : {})} />
-                <MoreButton of={users} />
-              </>
-            )
-          }
-        </Loaded>
+        <List
+          of={users}
+          empty={t('There are no people yet')}
+          hint={t('Keys work without people. People have roles and departments.')}
+        >
+          {(rows) => <UserTable rows={rows} {...(canManage ? { onOpen: setOpen } : {})} />}
+        </List>
       </Panel>
       {open?.kind === 'create' && <UserDialog onClose={close} onSaved={users.refresh} />}
       {open?.kind === 'edit' && <UserDialog known={open.user} onClose={close} onSaved={users.refresh} />}
@@ -110,7 +99,7 @@ function UserTable({ rows, onOpen }: UserTableProps) {
   );
 }
 
-function UserDialog({ known, onClose, onSaved }: { known?: User; onClose: () => void; onSaved: () => void }) {
+function UserDialog({ known, onClose, onSaved }: DialogProps & { known?: User }) {
   const [email, setEmail] = useState(known?.email ?? '');
   const [role, setRole] = useState<string>(known?.role ?? 'member');
   const [department, setDepartment] = useState(known?.department ?? '');
@@ -164,13 +153,7 @@ function UserDialog({ known, onClose, onSaved }: { known?: User; onClose: () => 
         {known && (
           <Check label={t('Suspended: every request is refused')} isOn={isSuspended} onToggle={setIsSuspended} />
         )}
-        <ActionError error={save.error} />
-        <div class="form-actions">
-          <Button onClick={onClose}>{t('Cancel')}</Button>
-          <Button type="submit" look="primary" isBusy={save.isRunning}>
-            {known ? t('Save') : t('Add')}
-          </Button>
-        </div>
+        <FormEnd of={save} submit={known ? t('Save') : t('Add')} onLeave={onClose} />
       </Form>
     </Dialog>
   );

@@ -1,8 +1,8 @@
 import { call, pathOf } from '../../lib/api.ts';
 import { formatAgo } from '../../lib/format.ts';
 import { t } from '../../lib/i18n.ts';
-import { toPage } from '../../lib/lists.ts';
-import { useAction, usePages } from '../../lib/resource.ts';
+import { useArray } from '../../lib/lists.ts';
+import { useAction } from '../../lib/resource.ts';
 import type { SourceFaultView, SourceView } from '../../types.ts';
 import { ActionError, Button } from '../../ui/controls.tsx';
 import { Panel } from '../../ui/page.tsx';
@@ -10,20 +10,10 @@ import { Loaded } from '../../ui/states.tsx';
 import { MoreButton, Table } from '../../ui/table.tsx';
 import { toast } from '../../ui/toast.tsx';
 
-const PAGE_ROWS = 50;
-
 /** Entries that the last synchronisation couldn't read, each with a button to retry it. */
 export function SourceFaults({ source, onChange }: { source: SourceView; onChange: () => void }) {
   const path = pathOf('v1', 'memory', 'sources', source.id);
-  const faults = usePages<SourceFaultView>(
-    `faults ${source.id}`,
-    async (cursor, signal) => {
-      const query = { cursor, limit: PAGE_ROWS };
-      const rows = await call<readonly SourceFaultView[]>(`${path}/faults`, { query, signal });
-      return toPage(rows, PAGE_ROWS, ({ key }) => key);
-    },
-    ['sources', 'jobs'],
-  );
+  const faults = useArray<SourceFaultView>(`${path}/faults`, ({ key }) => key, { topics: ['sources', 'jobs'] });
   const retry = useAction(async (key: string) => {
     await call(`${path}/sync`, { method: 'POST', json: { entries: [key] } });
     toast(t('{key} is read again', { key }));

@@ -5,8 +5,8 @@ import { useBuckets } from '../../lib/lists.ts';
 import { useAction, useOnceLoaded, useResource } from '../../lib/resource.ts';
 import { linkTo, navigate } from '../../lib/router.ts';
 import type { ConnectionView, SourcePreview, SourceView } from '../../types.ts';
-import { ActionError, Button, Form, SelectField, TextField } from '../../ui/controls.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
+import { Button, Form, FormEnd, SelectField, TextField } from '../../ui/controls.tsx';
+import { Dialog, type DialogProps } from '../../ui/dialog.tsx';
 import { PrivacyLevelField } from '../../ui/privacy-level-field.tsx';
 import { type FormTexts, type ObjectSchema, valuesOf } from '../../ui/schema-form/schema.ts';
 import { SchemaFields } from '../../ui/schema-form/schema-fields.tsx';
@@ -16,7 +16,7 @@ import { Preview } from './preview.tsx';
 type Step = 'place' | 'preview' | 'details';
 
 /** Form of a new source in three steps. The fields of its configuration come from the schema of the connection. */
-export function NewSourceDialog({ onClose, onSaved }: { onClose: () => void; onSaved: () => void }) {
+export function NewSourceDialog({ onClose, onSaved }: DialogProps) {
   const connections = useResource('connections', (signal) =>
     call<readonly ConnectionView[]>('/v1/memory/connections', { signal }),
   );
@@ -47,13 +47,7 @@ export function NewSourceDialog({ onClose, onSaved }: { onClose: () => void; onS
             }}
           />
           <SchemaFields schema={schema} texts={texts} onTexts={setTexts} />
-          <ActionError error={look.error} />
-          <div class="form-actions">
-            <Button onClick={onClose}>{t('Cancel')}</Button>
-            <Button type="submit" look="primary" isBusy={look.isRunning}>
-              {t('Look at the entries')}
-            </Button>
-          </div>
+          <FormEnd of={look} submit={t('Look at the entries')} onLeave={onClose} />
         </Form>
       )}
       {step === 'preview' && preview !== null && (
@@ -144,13 +138,7 @@ function SourceForm(props: {
         value={schedule}
         onValue={setSchedule}
       />
-      <ActionError error={create.error} />
-      <div class="form-actions">
-        <Button onClick={props.onBack}>{t('Back')}</Button>
-        <Button type="submit" look="primary" isBusy={create.isRunning}>
-          {t('Connect')}
-        </Button>
-      </div>
+      <FormEnd of={create} submit={t('Connect')} leave={t('Back')} onLeave={props.onBack} />
     </Form>
   );
 }

@@ -1,34 +1,21 @@
 import { useState } from 'preact/hooks';
-import { call } from '../../lib/api.ts';
 import { formatAgo, formatNumber } from '../../lib/format.ts';
 import { t, translateName } from '../../lib/i18n.ts';
-import { toPage } from '../../lib/lists.ts';
+import { useArray } from '../../lib/lists.ts';
 import { reasonOf } from '../../lib/reason.ts';
-import { usePages } from '../../lib/resource.ts';
 import { linkTo } from '../../lib/router.ts';
 import { mayUse } from '../../lib/session.ts';
 import type { SourceView } from '../../types.ts';
 import { Button } from '../../ui/controls.tsx';
 import { PageHeader, Panel } from '../../ui/page.tsx';
-import { Empty, Loaded } from '../../ui/states.tsx';
 import { Status } from '../../ui/status.tsx';
-import { MoreButton, Table } from '../../ui/table.tsx';
+import { List, Table } from '../../ui/table.tsx';
 import { NewSourceDialog } from './new-source.tsx';
-
-const PAGE_ROWS = 50;
 
 /** Page `/console/sources`: connected places. */
 export default function SourcesPage() {
   const [isCreating, setIsCreating] = useState(false);
-  const sources = usePages<SourceView>(
-    'sources',
-    async (cursor, signal) => {
-      const query = { cursor, limit: PAGE_ROWS };
-      const rows = await call<readonly SourceView[]>('/v1/memory/sources', { query, signal });
-      return toPage(rows, PAGE_ROWS, ({ name }) => name);
-    },
-    ['sources', 'jobs'],
-  );
+  const sources = useArray<SourceView>('/v1/memory/sources', ({ name }) => name, { topics: ['sources', 'jobs'] });
   const create = mayUse('sources:manage') && (
     <Button look="primary" icon="plus" onClick={() => setIsCreating(true)}>
       {t('Connect a source')}
@@ -40,22 +27,15 @@ export default function SourcesPage() {
         {t('Folders, websites, mailboxes, databases and other places whose contents are kept as documents.')}
       </PageHeader>
       <Panel>
-        <Loaded of={sources}>
-          {(rows) =>
-            rows.length === 0 ? (
-              <Empty title={t('There are no sources yet')}>
-                {t(
-                  'An operator names the places under “sources” in service.yaml and restarts the service. Help shows how.',
-                )}
-              </Empty>
-            ) : (
-              <>
-                <SourceTable rows={rows} />
-                <MoreButton of={sources} />
-              </>
-            )
-          }
-        </Loaded>
+        <List
+          of={sources}
+          empty={t('There are no sources yet')}
+          hint={t(
+            'An operator names the places under “sources” in service.yaml and restarts the service. Help shows how.',
+          )}
+        >
+          {(rows) => <SourceTable rows={rows} />}
+        </List>
       </Panel>
       {isCreating && <NewSourceDialog onClose={() => setIsCreating(false)} onSaved={sources.refresh} />}
     </div>

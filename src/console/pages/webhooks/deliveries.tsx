@@ -1,48 +1,27 @@
-import { useEffect } from 'preact/hooks';
 import { call, pathOf } from '../../lib/api.ts';
 import { formatTime } from '../../lib/format.ts';
 import { t } from '../../lib/i18n.ts';
-import { type Page, useAction, usePages } from '../../lib/resource.ts';
+import { useRefreshedList } from '../../lib/lists.ts';
+import { useAction } from '../../lib/resource.ts';
 import type { WebhookDelivery, WebhookView } from '../../types.ts';
 import { ActionError, Button } from '../../ui/controls.tsx';
 import { Panel } from '../../ui/page.tsx';
-import { Empty, Loaded } from '../../ui/states.tsx';
 import { Status } from '../../ui/status.tsx';
-import { MoreButton, Table } from '../../ui/table.tsx';
+import { List, Table } from '../../ui/table.tsx';
 
-const PAGE_ROWS = 50;
-const REFRESH_MS = 10_000;
-
-/** List of a webhook's deliveries, newest first. It is reloaded periodically. */
+/** List of a webhook's deliveries, newest first. */
 export function Deliveries({ webhook }: { webhook: WebhookView }) {
-  const path = pathOf('v1', 'webhooks', webhook.id, 'deliveries');
-  const deliveries = usePages<WebhookDelivery>(path, (cursor, signal) =>
-    call<Page<WebhookDelivery>>(path, { query: { cursor, limit: PAGE_ROWS }, signal }),
-  );
-  const { refreshQuietly: refresh } = deliveries;
-  useEffect(() => {
-    const timer = setInterval(() => document.visibilityState === 'visible' && refresh(), REFRESH_MS);
-    return () => clearInterval(timer);
-  }, [refresh]);
+  const deliveries = useRefreshedList<WebhookDelivery>(pathOf('v1', 'webhooks', webhook.id, 'deliveries'));
   const replay = useAction(async (id: string) => {
     await call(pathOf('v1', 'webhooks', webhook.id, 'deliveries', id, 'replay'), { method: 'POST' });
-    refresh();
+    deliveries.refreshQuietly();
   });
   return (
     <Panel title={t('Sent events')}>
       <ActionError error={replay.error} />
-      <Loaded of={deliveries}>
-        {(rows) =>
-          rows.length === 0 ? (
-            <Empty title={t('No events yet')}>{t('Events of the last seven days appear here.')}</Empty>
-          ) : (
-            <>
-              <DeliveryTable rows={rows} onReplay={webhook.enabled ? ({ id }) => void replay.run(id) : null} />
-              <MoreButton of={deliveries} />
-            </>
-          )
-        }
-      </Loaded>
+      <List of={deliveries} empty={t('No events yet')} hint={t('Events of the last seven days appear here.')}>
+        {(rows) => <DeliveryTable rows={rows} onReplay={webhook.enabled ? ({ id }) => void replay.run(id) : null} />}
+      </List>
     </Panel>
   );
 }

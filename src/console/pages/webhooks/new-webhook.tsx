@@ -4,11 +4,11 @@ import { t } from '../../lib/i18n.ts';
 import { useAction } from '../../lib/resource.ts';
 import type { CreatedWebhook } from '../../types.ts';
 import { CopyButton } from '../../ui/code.tsx';
-import { ActionError, Button, Form, Notice, TextField } from '../../ui/controls.tsx';
-import { Dialog } from '../../ui/dialog.tsx';
+import { Button, Form, FormEnd, Notice, TextField } from '../../ui/controls.tsx';
+import { Dialog, type DialogProps } from '../../ui/dialog.tsx';
 
 /** Form of a new webhook, and then its secret. */
-export function NewWebhookDialog({ onClose, onSaved }: { onClose: () => void; onSaved: () => void }) {
+export function NewWebhookDialog({ onClose, onSaved }: DialogProps) {
   const [name, setName] = useState('');
   const [url, setUrl] = useState('');
   const [events, setEvents] = useState('');
@@ -37,13 +37,7 @@ export function NewWebhookDialog({ onClose, onSaved }: { onClose: () => void; on
           value={events}
           onValue={setEvents}
         />
-        <ActionError error={create.error} />
-        <div class="form-actions">
-          <Button onClick={onClose}>{t('Cancel')}</Button>
-          <Button type="submit" look="primary" isBusy={create.isRunning}>
-            {t('Create')}
-          </Button>
-        </div>
+        <FormEnd of={create} submit={t('Create')} onLeave={onClose} />
       </Form>
     </Dialog>
   );

@@ -1,21 +1,21 @@
 import { useState } from 'preact/hooks';
 import { call } from '../../lib/api.ts';
 import { t } from '../../lib/i18n.ts';
-import { useResource } from '../../lib/resource.ts';
+import { type Page, useResource } from '../../lib/resource.ts';
 import { linkTo } from '../../lib/router.ts';
 import type { WebhookView } from '../../types.ts';
 import { Button } from '../../ui/controls.tsx';
 import { PageHeader, Panel } from '../../ui/page.tsx';
-import { Empty, Loaded } from '../../ui/states.tsx';
 import { Status } from '../../ui/status.tsx';
-import { Table } from '../../ui/table.tsx';
+import { List, Table } from '../../ui/table.tsx';
 import { NewWebhookDialog } from './new-webhook.tsx';
 
 /** Page `/console/webhooks`: addresses that receive events. */
 export default function WebhooksPage() {
-  const webhooks = useResource('webhooks', (signal) =>
-    call<{ readonly data: readonly WebhookView[] }>('/v1/webhooks', { signal }),
-  );
+  const webhooks = useResource('webhooks', async (signal) => {
+    const { data } = await call<Page<WebhookView>>('/v1/webhooks', { signal });
+    return data;
+  });
   const [isCreating, setIsCreating] = useState(false);
   const create = (
     <Button look="primary" icon="plus" onClick={() => setIsCreating(true)}>
@@ -28,17 +28,13 @@ export default function WebhooksPage() {
         {t('Addresses to which the service posts signed events: jobs, documents, sources, workflows and quotas.')}
       </PageHeader>
       <Panel>
-        <Loaded of={webhooks}>
-          {({ data }) =>
-            data.length === 0 ? (
-              <Empty title={t('There are no webhooks yet')}>
-                {t('A webhook tells your program what happens, so that it need not ask.')}
-              </Empty>
-            ) : (
-              <WebhookTable rows={data} />
-            )
-          }
-        </Loaded>
+        <List
+          of={webhooks}
+          empty={t('There are no webhooks yet')}
+          hint={t('A webhook tells your program what happens, so that it need not ask.')}
+        >
+          {(rows) => <WebhookTable rows={rows} />}
+        </List>
       </Panel>
       {isCreating && <NewWebhookDialog onClose={() => setIsCreating(false)} onSaved={webhooks.refresh} />}
     </div>

@@ -3,12 +3,13 @@ import { call, pathOf } from '../../lib/api.ts';
 import { useDraft } from '../../lib/draft.ts';
 import { formatAgo, formatTime } from '../../lib/format.ts';
 import { t, translateName } from '../../lib/i18n.ts';
-import { type Page, useAction, usePages, useResource } from '../../lib/resource.ts';
+import { useList } from '../../lib/lists.ts';
+import { useAction, useResource } from '../../lib/resource.ts';
 import { linkTo, navigate, type PageProps } from '../../lib/router.ts';
 import { mayUse } from '../../lib/session.ts';
 import type { RunSummary, WorkflowDetail } from '../../types.ts';
 import { CodeBlock } from '../../ui/code.tsx';
-import { ActionError, Button, Field, Form } from '../../ui/controls.tsx';
+import { ActionError, Button, Field, Form, FormEnd } from '../../ui/controls.tsx';
 import { ConfirmDialog } from '../../ui/dialog.tsx';
 import { Facts, PageHeader, Panel } from '../../ui/page.tsx';
 import { Empty, Loaded } from '../../ui/states.tsx';
@@ -20,20 +21,13 @@ import { blocksOf, parseDefinition } from './definition.ts';
 import { Graph } from './graph.tsx';
 import { RunPanel } from './run-panel.tsx';
 
-const PAGE_ROWS = 50;
-
 /** Page `/console/workflows/{id}`: the definition, test runs, runs with approvals, and the history. */
 export default function WorkflowPage({ parameters }: PageProps) {
   const id = parameters[0] ?? '';
   const workflow = useResource(`workflow ${id}`, (signal) =>
     call<WorkflowDetail>(pathOf('v1', 'workflows', id), { signal }),
   );
-  const runs = usePages<RunSummary>(
-    `runs ${id}`,
-    (cursor, signal) =>
-      call<Page<RunSummary>>(pathOf('v1', 'workflows', id, 'runs'), { query: { cursor, limit: PAGE_ROWS }, signal }),
-    ['runs'],
-  );
+  const runs = useList<RunSummary>(pathOf('v1', 'workflows', id, 'runs'), { topics: ['runs'] });
   return (
     <div class="page">
       <PageHeader
@@ -160,13 +154,7 @@ function DefinitionPanel({ workflow, onSaved }: { workflow: WorkflowDetail; onSa
             )}
           </Field>
           <AddBlock definition={text} onDefinition={setText} />
-          <ActionError error={save.error} />
-          <div class="form-actions">
-            <Button onClick={() => startOver({ isEditing: false })}>{t('Cancel')}</Button>
-            <Button type="submit" look="primary" isBusy={save.isRunning}>
-              {t('Save')}
-            </Button>
-          </div>
+          <FormEnd of={save} submit={t('Save')} onLeave={() => startOver({ isEditing: false })} />
         </Form>
       )}
     </Panel>
