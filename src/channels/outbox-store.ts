@@ -29,11 +29,9 @@ export type Outcome =
 
 /**
  * Claim due notifications of all organizations for `leaseMs`: queued ones, accepted ones without a report, and those
- * whose process died while sending. Those of suspended organizations wait. Organizations take turns: the first
- * notification of each comes before the second of any.
+ * whose process died while sending. Those of suspended organizations wait.
  */
 export async function claimDue(sql: Sql, rowsMax: number, leaseMs: number): Promise<DueNotification[]> {
-  const isDue = sql`next_at <= clock_timestamp() AND status IN ('queued', 'sending', 'accepted')`;
   const rows = await sql`
     UPDATE channel_notifications n
     SET status = CASE WHEN n.status = 'queued' THEN 'sending' ELSE n.status END, tries = n.tries + 1,
@@ -41,15 +39,10 @@ export async function claimDue(sql: Sql, rowsMax: number, leaseMs: number): Prom
         reason = CASE WHEN n.status = 'sending' THEN 'interrupted' ELSE n.reason END,
         next_at = clock_timestamp() + ${leaseMs}::float8 * interval '1 millisecond'
     FROM (
-      SELECT due.id FROM organizations o
-      CROSS JOIN LATERAL (
-        SELECT id, row_number() OVER (ORDER BY next_at) AS turn FROM channel_notifications
-        WHERE org_id = o.id AND ${isDue}
-        ORDER BY next_at LIMIT ${rowsMax}
-      ) AS own
-      JOIN channel_notifications due ON due.id = own.id
-      WHERE o.suspended_at IS NULL AND ${isDue}
-      ORDER BY own.turn, due.next_at LIMIT ${rowsMax} FOR UPDATE OF due SKIP LOCKED
+      SELECT due.id FROM channel_notifications due JOIN organizations o ON o.id = due.org_id
+      WHERE due.next_at <= clock_timestamp() AND due.status IN ('queued', 'sending', 'accepted')
+        AND o.suspended_at IS NULL
+      ORDER BY due.next_at LIMIT ${rowsMax} FOR UPDATE OF due SKIP LOCKED
     ) AS claimed
     WHERE n.id = claimed.id
     RETURNING n.*`;
