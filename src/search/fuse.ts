@@ -6,8 +6,6 @@ const RRF_K = 60;
 const CLEAR_LEAD = 1.5;
 /** Rank of the keyword hit whose score shows how far the best hit stands out. Measured in docs/search-quality.md. */
 const STANDOUT_RANK = 10;
-/** Share of the best BM25 score that a hit of this rank may have while the best one still stands out fully. */
-const STANDOUT_SHARE = 0.3;
 /** Relative error of BM25 scores, which are sums of 32-bit floats. */
 const SCORE_ERROR = 1e-5;
 
@@ -144,14 +142,13 @@ function scoreParts({ keyword, vector, withoutVectors, background = null }: Rank
 }
 
 /**
- * Return the factor of the keyword leg's weight in score fusion: from 2 if its best hit stands out to 0.53 if the first
- * ten hits have equal scores, which say little. Return 1 if the leg has fewer hits.
+ * Return the factor of the keyword leg's weight in score fusion: from 1.4 if its best hit stands out to 0.45 if the
+ * first ten hits have equal scores, which say little. Return 1 if the leg has fewer hits.
  */
 function standoutOf(keyword: readonly LegHit[]): number {
   const tenth = keyword[STANDOUT_RANK - 1]?.score;
   if (tenth === undefined) return 1;
-  const share = tenth / (keyword[0] as LegHit).score;
-  return 2 / (1 + 4 * Math.max(0, share - STANDOUT_SHARE));
+  return 1 / (0.7 + (1.5 * tenth) / (keyword[0] as LegHit).score);
 }
 
 /** Return the relative position of a score between `low` and `high`, at least 0; 1 if they are equal. */

@@ -159,9 +159,9 @@ describe('scores of a semantic model', () => {
   });
 
   it.each([
-    ['up to 0.3 of the best score', 0.3, 2],
-    ['0.55 of it', 0.55, 1],
-    ['all of it', 1, 2 / 3.8],
+    ['hardly any of the best score', 0.001, 1 / 0.7015],
+    ['0.2 of it', 0.2, 1],
+    ['all of it', 1, 1 / 2.2],
   ])('count more for the keyword leg if its tenth hit has less: %s', (_, share, factor) => {
     const keyword = ['k0', ...'123456789'].map((id, at) => ({ id, score: at === 0 ? 8 : 8 * share }));
     const hits = fuseRankings({ keyword, vector: rankings.vector, background: 0.8 }, EQUAL_SCORES, 'hybrid');
