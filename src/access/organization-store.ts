@@ -1,4 +1,4 @@
-import { withIsoTimes } from '../platform/postgres/iso-times.ts';
+import { withIsoTimes } from '../platform/postgres/views.ts';
 import type { Sql, SqlFragment } from '../platform/postgres.ts';
 import type { Plan } from './caller.ts';
 import { LIST_ROWS_MAX, type Organization } from './schema.ts';

@@ -1,4 +1,4 @@
-import { withIsoTimes } from '../platform/postgres/iso-times.ts';
+import { withIsoTimes } from '../platform/postgres/views.ts';
 import type { Sql } from '../platform/postgres.ts';
 import { LIST_ROWS_MAX, type User } from './schema.ts';
 

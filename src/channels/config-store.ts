@@ -33,7 +33,8 @@ export async function selectConfigs(
   { limit = null, after }: { readonly limit?: number | null; readonly after?: string | undefined } = {},
 ): Promise<ConfigRow[]> {
   return sql<ConfigRow[]>`
-    SELECT ${columns(sql)} FROM channel_configs c WHERE org_id = ${orgId} ${after === undefined ? sql`` : isAfter(sql, orgId, after)}
+    SELECT ${columns(sql)} FROM channel_configs c
+    WHERE org_id = ${orgId} ${after === undefined ? sql`` : isAfter(sql, orgId, after)}
     ORDER BY created_at, id LIMIT ${limit}`;
 }
 

@@ -1,4 +1,4 @@
-import { withIsoTimes } from '../platform/postgres/iso-times.ts';
+import { withIsoTimes } from '../platform/postgres/views.ts';
 import type { Sql, SqlFragment } from '../platform/postgres.ts';
 import type { NotificationRecord, ResendOptions, SendRequest } from './schema.ts';
 

@@ -1,6 +1,6 @@
 import type { Caller } from '../access/caller.ts';
 import { notFound } from '../platform/errors.ts';
-import { viewOf } from '../platform/postgres/records.ts';
+import { viewOf } from '../platform/postgres/views.ts';
 import type { Sql, SqlFragment } from '../platform/postgres.ts';
 import { accessOf } from './access-list.ts';
 import {
@@ -287,7 +287,7 @@ const DOCUMENT_COLUMNS = Object.keys(DocumentView.shape);
 export function toDocument(row: Row): DocumentView {
   const hasFailed = row['status'] === 'failed' || row['content_pending'] === true;
   return {
-    ...(viewOf(row, DOCUMENT_COLUMNS) as DocumentView),
+    ...viewOf<DocumentView>(row, DOCUMENT_COLUMNS),
     sha256: (row['sha256'] as Buffer).toString('hex'),
     error_message: hasFailed ? (row['error_message'] as string | null) : null,
     error_category: hasFailed ? ((row['error_category'] as string | null | undefined) ?? null) : null,

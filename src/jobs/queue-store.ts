@@ -1,3 +1,4 @@
+import { withIsoTimes } from '../platform/postgres/views.ts';
 import type { Sql } from '../platform/postgres.ts';
 import { JobKind } from './schema.ts';
 import { isFinished, isInProgress } from './state-store.ts';
@@ -69,7 +70,7 @@ export async function readLeaseAges(sql: Sql): Promise<LeaseAges[]> {
 }
 
 export async function readWorkerLoads(sql: Sql): Promise<WorkerLoad[]> {
-  const rows = await sql<(Omit<WorkerLoad, 'started_at'> & { readonly started_at: Date | null })[]>`
+  const rows = await sql`
     SELECT coalesce(workers.id, held.worker_id) AS id, workers.kind, workers.host, workers.pid, workers.started_at,
            extract(epoch FROM now() - workers.seen_at)::float8 AS silent_seconds, coalesce(held.jobs, 0) AS jobs,
            extract(epoch FROM held.lease_expires_at - now())::float8 AS lease_seconds
@@ -78,7 +79,7 @@ export async function readWorkerLoads(sql: Sql): Promise<WorkerLoad[]> {
       WHERE ${isInProgress(sql)} AND worker_id IS NOT NULL
       GROUP BY worker_id) AS held ON held.worker_id = workers.id
     ORDER BY jobs DESC, workers.started_at, id`;
-  return rows.map((row) => ({ ...row, started_at: row.started_at?.toISOString() ?? null }));
+  return rows.map(withIsoTimes<WorkerLoad>);
 }
 
 /** Number of jobs that finished in one second of the database clock. */

@@ -1,4 +1,4 @@
-import { viewOf } from '../platform/postgres/records.ts';
+import { viewOf } from '../platform/postgres/views.ts';
 import { type Job, type JobKind, type JobStatus, JobView } from './schema.ts';
 
 /** Row of `jobs` as returned by the driver. */
@@ -34,7 +34,7 @@ export const VIEW_COLUMNS = Object.keys(JobView.omit({ warnings: true }).shape);
 export function toView(row: Row): JobView {
   const { warnings, ...others } = (row['metadata_snapshot'] ?? {}) as Record<string, unknown>;
   return {
-    ...(viewOf(row, VIEW_COLUMNS) as JobView),
+    ...viewOf<JobView>(row, VIEW_COLUMNS),
     metadata_snapshot: row['metadata_snapshot'] === null ? null : others,
     warnings: Array.isArray(warnings) ? warnings.map(String) : [],
   };

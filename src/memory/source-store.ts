@@ -7,7 +7,7 @@ import type { ErrorCategory } from '../jobs/schema.ts';
 import { isUnfinished } from '../jobs/state-store.ts';
 import type { HeldJob } from '../jobs/store.ts';
 import { notFound } from '../platform/errors.ts';
-import { viewOf } from '../platform/postgres/records.ts';
+import { viewOf } from '../platform/postgres/views.ts';
 import type { Sql, SqlFragment } from '../platform/postgres.ts';
 import { metadataOfTags, NO_COUNTS, type SourceType, SourceView, type SyncCounts } from './schema.ts';
 
@@ -267,7 +267,8 @@ export async function setNextSync(tx: Sql, source: Source, at: Date | null): Pro
 
 export async function listFolderSources(sql: Sql, limit: number): Promise<Source[]> {
   return sql<Source[]>`
-    SELECT ${sourceColumns(sql)} FROM sources JOIN buckets ON buckets.id = sources.bucket_id AND buckets.deleting_at IS NULL
+    SELECT ${sourceColumns(sql)} FROM sources
+    JOIN buckets ON buckets.id = sources.bucket_id AND buckets.deleting_at IS NULL
     WHERE type = 'folder' AND paused_at IS NULL ORDER BY sources.id LIMIT ${limit}`;
 }
 
@@ -293,7 +294,7 @@ const VIEW_COLUMNS = Object.keys(SourceView.shape);
 
 function toView(row: Row): SourceView {
   return {
-    ...(viewOf(row, VIEW_COLUMNS) as SourceView),
+    ...viewOf<SourceView>(row, VIEW_COLUMNS),
     tags: Object.entries(row['tags'] as Record<string, string>).map(([key, value]) => `${key}:${value}`),
     access: accessOf(row['access_list'] as string[] | null),
     indexed_document_count: row['indexed'] as number,

@@ -1,4 +1,4 @@
-import { withIsoTimes } from '../platform/postgres/iso-times.ts';
+import { withIsoTimes } from '../platform/postgres/views.ts';
 import type { Sql, SqlFragment } from '../platform/postgres.ts';
 import type { ListDeliveriesQuery, WebhookDelivery, WebhookEvent } from './schema.ts';
 
@@ -155,7 +155,8 @@ export async function replayOne(
     UPDATE webhook_deliveries SET ${queuedAgain(tx)}
     WHERE org_id = ${orgId} AND endpoint_id = ${endpointId} AND id = ${id} AND status <> 'pending'`;
   const [row] = await tx`
-    SELECT ${columns(tx)} FROM webhook_deliveries WHERE org_id = ${orgId} AND endpoint_id = ${endpointId} AND id = ${id}`;
+    SELECT ${columns(tx)} FROM webhook_deliveries
+    WHERE org_id = ${orgId} AND endpoint_id = ${endpointId} AND id = ${id}`;
   return row ? toView(row) : null;
 }
 

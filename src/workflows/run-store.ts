@@ -2,7 +2,7 @@ import type { Caller } from '../access/caller.ts';
 import { isOrgAdminRole } from '../access/roles.ts';
 import { hiddenAmong } from '../documents/hidden-among-store.ts';
 import { notFound } from '../platform/errors.ts';
-import { withIsoTimes } from '../platform/postgres/iso-times.ts';
+import { withIsoTimes } from '../platform/postgres/views.ts';
 import type { Sql, SqlFragment } from '../platform/postgres.ts';
 import { toKept, toKeptText } from './kept-values.ts';
 import type { BlockResult, ContinuingRun, RunMode, RunStatus, RunSummary, RunView } from './schema.ts';

@@ -1,5 +1,5 @@
 import { notFound } from '../platform/errors.ts';
-import { withIsoTimes } from '../platform/postgres/iso-times.ts';
+import { withIsoTimes } from '../platform/postgres/views.ts';
 import type { Sql } from '../platform/postgres.ts';
 import type { Definition, WorkflowDetail, WorkflowView } from './schema.ts';
 

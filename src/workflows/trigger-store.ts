@@ -1,5 +1,5 @@
-import { withIsoTimes } from '../platform/postgres/iso-times.ts';
 import { storableJson } from '../platform/postgres/storable-json.ts';
+import { withIsoTimes } from '../platform/postgres/views.ts';
 import type { Sql, SqlFragment } from '../platform/postgres.ts';
 import type { TriggerView } from './trigger-schema.ts';
 

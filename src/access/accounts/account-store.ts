@@ -74,7 +74,8 @@ export async function bindAccount(
 /** List the organizations of an account by name, except where the user or the organization is suspended. */
 export async function selectMemberships(sql: Sql, accountId: string): Promise<Membership[]> {
   return sql<Membership[]>`
-    SELECT u.org_id AS "orgId", o.name AS organization, u.id AS "userId", u.role FROM users u JOIN organizations o ON o.id = u.org_id
+    SELECT u.org_id AS "orgId", o.name AS organization, u.id AS "userId", u.role
+    FROM users u JOIN organizations o ON o.id = u.org_id
     WHERE u.account_id = ${accountId} AND u.suspended_at IS NULL AND o.suspended_at IS NULL
     ORDER BY o.name`;
 }

@@ -11,12 +11,6 @@ export function fromRecords(sql: Sql, table: string, records: readonly RowRecord
   return sql`FROM jsonb_populate_recordset(NULL::${sql(table)}, ${jsonText(records)}::text::jsonb) AS record`;
 }
 
-/** Pick columns of a row for a view of the API. Times become ISO texts. */
-export function viewOf(row: Readonly<Record<string, unknown>>, columns: readonly string[]): Record<string, unknown> {
-  const shown = (value: unknown) => (value instanceof Date ? value.toISOString() : value);
-  return Object.fromEntries(columns.map((name) => [name, shown(row[name])]));
-}
-
 /** Serialise a value as JSON for `::text::jsonb`. As in any parameter, replace malformed Unicode by U+FFFD. */
 export function jsonText(value: unknown): string {
   return JSON.stringify(value, (_key, item: unknown) => (typeof item === 'string' ? item.toWellFormed() : item));

@@ -6,3 +6,8 @@ export function withIsoTimes<View>(row: object): View {
   ]);
   return Object.fromEntries(fields) as View;
 }
+
+/** Pick the columns of a row that are fields of a view, and convert it like `withIsoTimes`. */
+export function viewOf<View>(row: Readonly<Record<string, unknown>>, columns: readonly string[]): View {
+  return withIsoTimes<View>(Object.fromEntries(columns.map((name) => [name, row[name]])));
+}
