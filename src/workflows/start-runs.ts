@@ -54,15 +54,18 @@ export async function queueScheduledStarts({ sql }: Pick<RunContext, 'sql'>): Pr
 export async function runStarts(context: StartContext, signal: AbortSignal): Promise<void> {
   const running = new Map<HeldStart, Promise<void>>();
   for (;;) {
-    while (!signal.aborted && running.size < RUNS_AT_ONCE_MAX) {
-      const held = await claimStart(context.sql, findFull([...running.keys()]), LEASE_MS);
-      if (held === null) break;
+    const full = findFull([...running.keys()]);
+    const isRoom = !signal.aborted && running.size < RUNS_AT_ONCE_MAX;
+    const held = isRoom ? await claimStart(context.sql, full, LEASE_MS) : null;
+    if (held !== null) {
       const work = start(context, held, signal)
         .catch((error) => context.logger.error({ err: error, trigger: held.triggerId }, 'a start was not recorded'))
         .finally(() => running.delete(held));
       running.set(held, work);
+      continue;
     }
-    if (running.size === 0) return;
+    // The runs of a full organization may have ended during the claim, and its next starts are still waiting.
+    if (running.size === 0 && (signal.aborted || full.length === 0)) return;
     // Starts of other organizations may come while these run.
     await Promise.race([...running.values(), delay(LOOK_EVERY_MS)]);
   }
