@@ -1,6 +1,6 @@
 import { findActorAccount } from '../access/actor-account-store.ts';
 import { requireStorage } from '../documents/storage-limit.ts';
-import { failureCategoryOf } from '../embedding/failure-category.ts';
+import { jobErrorCategoryOf } from '../embedding/job-error-category.ts';
 import { dropUnneeded } from '../files/files.ts';
 import type { JobHandler } from '../jobs/handler.ts';
 import { JobError, type Lease, LeaseLost } from '../jobs/lease.ts';
@@ -105,7 +105,7 @@ function creatorRefused(): AppError {
 
 /** Record why no request of a batch is run, and return the error that fails its job. */
 async function recordRefusal({ sql }: BatchContext, lease: Lease, batch: BatchRow, error: unknown): Promise<unknown> {
-  const known = failureCategoryOf(error);
+  const known = jobErrorCategoryOf(error);
   if (error instanceof AppError && error.code === 'object_not_found') {
     const message = 'the bytes of the input file are missing; upload it again';
     return new JobError({ category: 'storage', message, retryable: false }, error);

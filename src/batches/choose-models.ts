@@ -1,5 +1,5 @@
 import { type KeyLimits, requireModelAllowed } from '../access/key-limits.ts';
-import { failureCategoryOf } from '../embedding/failure-category.ts';
+import { jobErrorCategoryOf } from '../embedding/job-error-category.ts';
 import { AppError } from '../platform/errors.ts';
 import type { BatchRow } from './batches-store.ts';
 import type { BatchContext } from './context.ts';
@@ -43,7 +43,7 @@ export async function chooseModels(
       requireModelAllowed(limits, choice.asked.id);
       choices.push({ backend: choice.backend.id, dimensions: choice.dimensions, fault: null });
     } catch (error) {
-      if (!(error instanceof AppError) || error.status >= 500 || failureCategoryOf(error)?.retryable) throw error;
+      if (!(error instanceof AppError) || error.status >= 500 || jobErrorCategoryOf(error)?.retryable) throw error;
       const { code, status, message, param } = error;
       choices.push({ fault: { code, status, message, param } });
     }

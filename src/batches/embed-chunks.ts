@@ -1,5 +1,5 @@
 import pLimit from 'p-limit';
-import { failureCategoryOf } from '../embedding/failure-category.ts';
+import { jobErrorCategoryOf } from '../embedding/job-error-category.ts';
 import { asJobError, JobError, type Lease } from '../jobs/lease.ts';
 import { type BatchRow, selectBatch } from './batches-store.ts';
 import type { BatchContext } from './context.ts';
@@ -42,7 +42,7 @@ export async function embedChunks(context: BatchContext, lease: Lease, attempt: 
       try {
         await embedChunk(context, lease, attempt, chunk, { calls, exactly: exactly.has(chunk.group) });
       } catch (error) {
-        failure ??= { reason: asJobError(error, failureCategoryOf(error)) };
+        failure ??= { reason: asJobError(error, jobErrorCategoryOf(error)) };
       }
     }
   };

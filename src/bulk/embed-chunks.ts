@@ -1,5 +1,5 @@
 import pLimit from 'p-limit';
-import { failureCategoryOf } from '../embedding/failure-category.ts';
+import { jobErrorCategoryOf } from '../embedding/job-error-category.ts';
 import { asJobError, JobError, type Lease } from '../jobs/lease.ts';
 import type { CountedTokens } from '../models/count-tokens.ts';
 import { AppError } from '../platform/errors.ts';
@@ -47,7 +47,7 @@ export async function embedChunks(
       try {
         await embedChunk(context, lease, job, { input, counted, exactly, calls, done }, chunk);
       } catch (error) {
-        failure ??= { reason: asJobError(error, failureCategoryOf(error), rangeOf(job, chunk)) };
+        failure ??= { reason: asJobError(error, jobErrorCategoryOf(error), rangeOf(job, chunk)) };
       }
     }
   };

@@ -180,7 +180,7 @@ export function fallbackOf(backends: Backends, routing: Routing, modelId: string
   return fallback && backends.isAvailable(fallback) ? fallback : null;
 }
 
-/** Error codes after which to try the fallback. They don't include refused input. */
+/** Error codes after which to try the fallback. They don't include input that the vendor rejects. */
 const UNAVAILABLE = new Set(['provider_unavailable', 'projection_unusable']);
 
 /** Return true if a model is currently unusable, so that another may succeed. */

@@ -1,5 +1,5 @@
 import { type EmbeddedTexts, type Embedder, embedForIndex } from '../embedding/embedder.ts';
-import { failureCategoryOf } from '../embedding/failure-category.ts';
+import { jobErrorCategoryOf } from '../embedding/job-error-category.ts';
 import type { VectorOrigin } from '../embedding/model-choice.ts';
 import { asJobError, JobError } from '../jobs/lease.ts';
 import { INDEX_DIMENSIONS } from '../projection/resize.ts';
@@ -86,7 +86,7 @@ export class ChunkEmbedder {
       charge: { account: { orgId: this.#orgId }, axis: 'embed_batch', internal: true },
       signal: this.#signal,
     }).catch((error: unknown) => {
-      throw asJobError(error, failureCategoryOf(error));
+      throw asJobError(error, jobErrorCategoryOf(error));
     });
     if (this.#first === null) {
       this.#first = batch;

@@ -1,5 +1,5 @@
 import type { IngestOptions } from '../documents/schema.ts';
-import { failureCategoryOf } from '../embedding/failure-category.ts';
+import { jobErrorCategoryOf } from '../embedding/job-error-category.ts';
 import { asJobError } from '../jobs/lease.ts';
 import { AppError } from '../platform/errors.ts';
 import type { DocumentImages } from '../recognition/document-images.ts';
@@ -34,7 +34,7 @@ export function pictureReading(
           const message = category === 'upstream_rejected' ? error.message : `the picture ${error.message}`;
           throw new ExtractError(category, message, error);
         }
-        throw asJobError(error, failureCategoryOf(error));
+        throw asJobError(error, jobErrorCategoryOf(error));
       } finally {
         onRead();
       }

@@ -5,7 +5,7 @@ import { type LegWeights, updateLegWeights } from '../index/index-store.ts';
 import { conflict, invalidRequest } from '../platform/errors.ts';
 import { inTransaction } from '../platform/postgres.ts';
 import { findBucketIndex } from '../search/bucket-index-store.ts';
-import { fuseRankings, fusionFor, type LegHit } from '../search/fuse.ts';
+import { CANDIDATES_MIN, fuseRankings, fusionFor, type LegHit } from '../search/fuse.ts';
 import { SearchRequest, type SearchResult } from '../search/schema.ts';
 import { type SearchContext, searchBucket } from '../search/search.ts';
 import { ndcgOf } from './ndcg.ts';
@@ -36,12 +36,10 @@ export interface TunedWeights {
 
 /** Vector weights to try with a keyword weight of 1. The last candidate uses vectors alone. */
 const VECTOR_WEIGHTS = [0, 0.05, 0.1, 0.2, 0.3, 0.5, 0.7, 1, 1.5, 2, 3, 5, 10];
-const CANDIDATES: readonly LegWeights[] = [
+const TRIED_WEIGHTS: readonly LegWeights[] = [
   ...VECTOR_WEIGHTS.map((vector) => ({ keyword: 1, vector })),
   { keyword: 0, vector: 1 },
 ];
-/** Number of chunks to fuse per leg, as in a search. */
-const DEPTH = 60;
 /** Minimum number of queries for a meaningful result. */
 const QUERIES_MIN = 10;
 const QUERIES_MAX = 10_000;
@@ -97,7 +95,7 @@ export async function tuneWeights(
     applied: options.apply,
     present: { ...present, ndcg: round(meanNdcg(legs, present)) },
     best: { ...best, ndcg: round(meanNdcg(legs, best)) },
-    tried: CANDIDATES.map((weights) => ({ ...weights, ndcg: round(meanNdcg(legs, weights)) })),
+    tried: TRIED_WEIGHTS.map((weights) => ({ ...weights, ndcg: round(meanNdcg(legs, weights)) })),
     held_out_gain: round(heldOutGain(legs, present)),
   };
 }
@@ -127,7 +125,7 @@ async function searchLegs(
       { ...context, log: null },
       caller,
       bucketRef,
-      SearchRequest.parse({ query, mode, top_k: DEPTH }),
+      SearchRequest.parse({ query, mode, top_k: CANDIDATES_MIN }),
       signal,
     );
   const [keyword, vector] = [await search('keyword'), await search('vector')];
@@ -155,7 +153,7 @@ function nameOf({ document_id, citation }: SearchResult, relevant: ReadonlyMap<s
 function bestOf(legs: readonly Legs[], present: LegWeights): LegWeights {
   let best = present;
   let score = meanNdcg(legs, present);
-  for (const weights of CANDIDATES) {
+  for (const weights of TRIED_WEIGHTS) {
     const own = meanNdcg(legs, weights);
     if (own > score + 1e-9) [best, score] = [weights, own];
   }

@@ -22,7 +22,10 @@ type Stemmer = (word: string) => string;
 
 const require = createRequire(import.meta.url);
 
-/** Loaders of Snowball stemmers. A stemmer is loaded for the first word of its language. */
+/**
+ * Loaders of Snowball stemmers. A stemmer is loaded for the first word of its language. A change of stems needs a new
+ * `INDEX_TERMS_VERSION`, which makes the service rebuild the indexes without embedding.
+ */
 const LOADERS: Readonly<Record<StemmedLanguage | 'ru', () => { readonly stemmer: Stemmer }>> = {
   de: () => require('@orama/stemmers/german'),
   es: () => require('@orama/stemmers/spanish'),

@@ -159,12 +159,16 @@ function vertexUrlOf(place: string): string {
   return `https://${place}-aiplatform.googleapis.com`;
 }
 
-/** Path of the operation by protocol, appended to `base_url`. */
-const OPERATIONS: Readonly<Partial<Record<ProtocolName, string>>> = {
+/** Path of the operation by protocol, appended to `base_url`; null if it depends on the model. */
+const OPERATIONS: Readonly<Record<ProtocolName, string | null>> = {
   openai: '/embeddings',
+  azure: null,
+  gemini: null,
+  vertex: null,
   voyage: '/embeddings',
   jina: '/embeddings',
   cohere: '/v2/embed',
+  bedrock: null,
   mistral: '/embeddings',
   nomic: '/v1/embedding/text',
   mixedbread: '/embeddings',
@@ -177,7 +181,7 @@ const OPERATIONS: Readonly<Partial<Record<ProtocolName, string>>> = {
 export function warnOfDoubledPaths(providers: Readonly<Record<string, ProviderSettings>>): string[] {
   return Object.entries(providers).flatMap(([vendor, { protocol, endpoints }]) => {
     const path = OPERATIONS[protocol];
-    if (path === undefined) return [];
+    if (path === null) return [];
     const doubled = endpoints.filter((endpoint) => endpoint.baseUrl.toLowerCase().endsWith(path));
     return doubled.map(
       (endpoint) =>

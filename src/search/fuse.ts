@@ -2,6 +2,10 @@ import type { LegWeights } from '../index/index-store.ts';
 
 /** Rank constant of reciprocal rank fusion: Cormack, Clarke and Büttcher, SIGIR 2009. */
 const RRF_K = 60;
+/** Minimum number of candidates that each leg of a hybrid search contributes. */
+export const CANDIDATES_MIN = 60;
+/** Weight of cosines relative to BM25 scores of a semantic model. Measured in docs/search-quality.md. */
+const SEMANTIC_VECTOR_WEIGHT = 1.5;
 /** BM25 score ratio that counts as a clear lead. Measured in docs/search-quality.md. */
 const CLEAR_LEAD = 1.5;
 /** Rank of the keyword hit whose score shows how far the best hit stands out. Measured in docs/search-quality.md. */
@@ -63,7 +67,7 @@ export interface FusedHit {
  */
 export function weightsFor(kind: 'lexical' | 'semantic', rule: 'ranks' | 'scores' = 'scores'): LegWeights {
   if (kind === 'lexical') return { keyword: 1, vector: 0.1 };
-  return { keyword: 1, vector: rule === 'scores' ? 1.5 : 1 };
+  return { keyword: 1, vector: rule === 'scores' ? SEMANTIC_VECTOR_WEIGHT : 1 };
 }
 
 /** Weights for the built-in model if the query has terms that the index contains but the model doesn't know. */

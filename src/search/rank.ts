@@ -20,7 +20,7 @@ export interface Candidates extends Legs {
   readonly hiding: ReadonlySet<string>;
 }
 
-/** Score factor for boilerplate. It puts the best boilerplate chunk at about the rank of the sixtieth other chunk. */
+/** Score factor for boilerplate. It puts the best boilerplate chunk at about rank `CANDIDATES_MIN`. */
 const BOILERPLATE_SHARE = 0.5;
 
 /** Visible chunk with its scores. */

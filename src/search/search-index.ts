@@ -7,6 +7,7 @@ import { traced } from '../platform/tracing.ts';
 import type { AnalysedQuery } from './analyse-query.ts';
 import { type DocumentScope, isFiltered } from './documents/document-store.ts';
 import type { LiveDocuments } from './documents/live-documents.ts';
+import { CANDIDATES_MIN } from './fuse.ts';
 import { type PreparedQuery, prepareQuery, type QueryVector } from './prepare-query.ts';
 import { type FoundChunk, hasStaleDocument, type JudgedChunk, type Legs, rank } from './rank.ts';
 import { countWords, judgeChunks } from './relevance/judge.ts';
@@ -15,10 +16,10 @@ import { readBest } from './results/read-best.ts';
 import { readCosines, sampleBackground } from './sample-background.ts';
 import type { SearchRequest } from './schema.ts';
 
-/** Initial number of candidates per leg in a hybrid search. */
-const CANDIDATES_MIN = 60;
-/** Initial number of candidates in a search with one leg. It needs fewer, since no fusion reorders them. */
-const SINGLE_CANDIDATES_MIN = 20;
+/** Initial number of candidates per leg in a hybrid search: the minimum, and candidates for each chunk to find. */
+const HYBRID_CANDIDATES = { min: CANDIDATES_MIN, perChunk: 4 };
+/** The same in a search with one leg. It needs fewer, since no fusion reorders them. */
+const SINGLE_CANDIDATES = { min: 20, perChunk: 2 };
 /** Maximum number of candidates per leg, reached if the caller may see few of them. */
 const CANDIDATES_MAX = 3_200;
 /** Growth factor of the number of candidates while too few are visible. */
@@ -142,14 +143,14 @@ async function findBest(
 ): Promise<Best> {
   const { documents, scope, request, wanted, hiding } = search;
   const bounds = { wanted, perDocumentMax: request.max_per_document ?? null };
-  const limitMin = Math.max(CANDIDATES_MIN, wanted * 4);
+  const hybridLimit = candidatesFor(wanted, HYBRID_CANDIDATES);
   const isRestricted = isFiltered(scope) || scope.collectionId !== null;
   let documentIds = isRestricted ? await documents.list(LISTED_DOCUMENTS_MAX) : null;
   let isListed = isRestricted;
   /** True if filter and collection select too many documents to list, so that candidates are filtered instead. */
   const isWide = isRestricted && documentIds === null;
-  let limit = request.mode === 'hybrid' ? limitMin : Math.max(SINGLE_CANDIDATES_MIN, wanted * 2);
-  if (isWide) limit = limitMin * WIDENING;
+  let limit = request.mode === 'hybrid' ? hybridLimit : candidatesFor(wanted, SINGLE_CANDIDATES);
+  if (isWide) limit = hybridLimit * WIDENING;
   for (;;) {
     if (documentIds?.length === 0) return NOTHING;
     // Ask for one extra row, which shows whether the leg has more rows and whether the limit cuts a tie.
@@ -158,7 +159,7 @@ async function findBest(
     const live = await documents.find(documentIdsOf(rows));
     const cut = mapLegs(rows, (leg) => withinLimit(leg, limit));
     const legs = isWide ? mapLegs(cut, (leg) => leg.filter(({ documentId }) => live.has(documentId))) : cut;
-    const candidates = { ...mapLegs(legs, (leg) => (isWide ? leg.slice(0, limitMin) : leg)), live, hiding };
+    const candidates = { ...mapLegs(legs, (leg) => (isWide ? leg.slice(0, hybridLimit) : leg)), live, hiding };
     const ranked = rank(candidates, await preparing, await background);
     const chunks = await readBest(reader, ranked, bounds, documents);
     const best: Best = {
@@ -169,9 +170,8 @@ async function findBest(
     if (isExhausted || (limit === CANDIDATES_MAX && documentIds !== null)) return best;
     // With a wide filter, each leg needs as many candidates as if only the selected documents had been searched.
     const isFull = !isWide || (isFilled(rows.keyword, legs.keyword) && isFilled(rows.vector, legs.vector));
-    // A boilerplate chunk ranks about as low as the sixtieth other chunk. Fetch enough candidates for better chunks to
-    // precede it.
-    if (chunks.length >= wanted && isFull && (limit >= limitMin || !hasBoilerplate(legs))) return best;
+    // A boilerplate chunk ranks about as low as the last of `CANDIDATES_MIN` other chunks, so fetch at least that many.
+    if (chunks.length >= wanted && isFull && (limit >= hybridLimit || !hasBoilerplate(legs))) return best;
     // The caller may see almost none of the matches, so search only the visible documents.
     const isSparse = documents.isInMemory && live.size * SPARSE < documentIdsOf(rows).length;
     if (!isListed && (isSparse || limit === CANDIDATES_MAX)) {
@@ -184,8 +184,12 @@ async function findBest(
   }
 
   function isFilled(all: readonly Candidate[], visible: readonly Candidate[]): boolean {
-    return all.length <= limit || visible.length >= limitMin;
+    return all.length <= limit || visible.length >= hybridLimit;
   }
+}
+
+function candidatesFor(wanted: number, { min, perChunk }: typeof HYBRID_CANDIDATES): number {
+  return Math.max(min, wanted * perChunk);
 }
 
 function mapLegs(

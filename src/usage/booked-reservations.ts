@@ -3,7 +3,7 @@ import { inTransaction, type Sql } from '../platform/postgres.ts';
 import { type Account, keyIdOf } from './account.ts';
 import { bookingDay, nextMonthMs } from './calendar.ts';
 import type { UsedModel } from './ledger.ts';
-import { axisNotInPlan, type PlanSettings, quotaExceeded, quotaOf } from './quotas.ts';
+import { axisNotInPlan, type PlanSettings, quotaExceeded, quotaOf, unitsOf } from './quotas.ts';
 import type { Axis } from './schema.ts';
 import {
   addUsage,
@@ -64,7 +64,7 @@ export function settleBooked(sql: Sql, id: string, used: readonly UsedModel[]): 
     const { orgId, axis, day, actor } = reservation;
     let units = 0;
     const rows = used.map(({ model, texts, tokens, images = 0 }, index) => {
-      units += axis === 'embed_image' ? images : texts;
+      units += unitsOf(axis, { texts, images });
       return {
         orgId,
         day,

@@ -8,7 +8,15 @@ import { type Account, keyIdOf } from './account.ts';
 import { bookingDay, nextMonthMs } from './calendar.ts';
 import { type Booking, UsageLedger, type UsedModel } from './ledger.ts';
 import { QuotaQueue } from './quota-queue.ts';
-import { axisNotInPlan, isLimited, openPlanLookUp, type PlanSettings, quotaExceeded, quotaOf } from './quotas.ts';
+import {
+  axisNotInPlan,
+  isLimited,
+  openPlanLookUp,
+  type PlanSettings,
+  quotaExceeded,
+  quotaOf,
+  unitsOf,
+} from './quotas.ts';
 import { AXES, type Axis } from './schema.ts';
 import { deleteOldFlushes } from './store.ts';
 
@@ -161,7 +169,7 @@ class MeteredReservation implements Reservation {
       assertAmount(tokens);
       assertAmount(images);
       assertAmount(outputTokens);
-      units += this.#booking.axis === 'embed_image' ? images : texts;
+      units += unitsOf(this.#booking.axis, { texts, images });
     }
     this.#isOver = true;
     this.#ledger.add(this.#booking, used);

@@ -8,9 +8,17 @@ import type { Axis } from './schema.ts';
 
 export type PlanSettings = Config['plans'];
 
-/** Return the plan's monthly quota of texts (images on `embed_image`); null for no limit. */
+/** Return the plan's monthly quota, in units of the axis (`unitsOf`); null for no limit. */
 export function quotaOf(plans: PlanSettings, plan: Plan, axis: Axis): number | null {
   return plans[plan]?.quotas[axis] ?? null;
+}
+
+/** Return the units of an axis that a use counts: images on `embed_image`, texts or answers on the others. */
+export function unitsOf(
+  axis: Axis,
+  { texts, images = 0 }: { readonly texts: number; readonly images?: number },
+): number {
+  return axis === 'embed_image' ? images : texts;
 }
 
 /** Return true if any plan has a limit on the axis. */

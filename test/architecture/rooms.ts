@@ -109,7 +109,7 @@ export const ROOMS: readonly Room[] = [
   { folder: 'src/rerank', owns: 'texts scored for a query: rerankers of vendors and of this host, fallback, limits' },
   {
     folder: 'src/embedding',
-    owns: 'texts to vectors: routing, fallback, alias, cache, `providers/` (one file a wire protocol)',
+    owns: 'texts to vectors: routing, fallback, alias, cache, `providers/protocols/` (one file for each wire protocol)',
   },
   { folder: 'src/local-models', owns: 'models in process: install, registry, runtime' },
   { folder: 'src/recognition', owns: 'text in pictures: OCR in a process of its own, vision models' },

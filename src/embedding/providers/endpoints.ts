@@ -40,8 +40,9 @@ export interface Choice<Endpoint> {
 }
 
 /**
- * Endpoints of one vendor. Calls are distributed by weight (smooth weighted round robin, as in nginx). An endpoint gets
- * no calls while it cools down after a refusal or repeated failures.
+ * Endpoints of one vendor. Calls are distributed by weight (smooth weighted round robin, as in nginx). An endpoint
+ * cools down after a refusal, after repeated failures, and for as long as the vendor asks. It gets calls only if all
+ * others cool down, too, and never after a refusal.
  */
 export class Endpoints<Endpoint extends EndpointSettings> {
   readonly #states: readonly EndpointState<Endpoint>[];

@@ -155,7 +155,7 @@ export class UpstreamSender {
     const { name, retry } = this.#context;
     if (ms <= retry.serverDelayMaxMs) return waitMs(ms + retry.random() * retry.baseMs, signal);
     if (lastFault) throw failedFor(name, lastFault);
-    throw providerUnavailable(name, 'http_429', 'it limits our request rate', { retryAfterMs: ms });
+    throw providerUnavailable(name, 'retry_after', 'it asked for a pause between calls', { retryAfterMs: ms });
   }
 
   #refused(lastFault: UpstreamFault | null) {

@@ -24,10 +24,10 @@ const COMMIT_GAP_MS = 50;
 /** Maximum time for which a writer holds the lock for consecutive commits before it lets other writers in. */
 const LOCK_MS_MAX = 2_000;
 /**
- * Time without appends after which the writer settles the index. Keep it well below `ABANDONED_MS`. After deletions,
- * `settleAbandoned` settles it.
+ * Time without appends after which the writer settles the index. Keep it well below `ABANDONED_MS`, after which any
+ * process settles the index. Deletions don't start this pause: `settleAbandoned` settles the index after them.
  */
-const SETTLE_MS = 1_000;
+const SETTLE_PAUSE_MS = 1_000;
 /**
  * Maximum time for which an append waits for low-priority settling. Then the settling is aborted and the chunks are
  * written. The bucket's next settling runs at normal priority and is not aborted.
@@ -44,9 +44,9 @@ interface BucketQueue {
   /** True if chunks were appended to the bucket's own table since its last settling. Deletions don't set it. */
   isUnsettled: boolean;
   /** Controller that aborts the wait before settling; null if not waiting. Every append aborts it. */
-  settling: AbortController | null;
+  settlePause: AbortController | null;
   /** Controller of low-priority settling in progress, or null. */
-  yielding: AbortController | null;
+  lowSettling: AbortController | null;
   /** True if the last settling was aborted for a waiting append. */
   hasYielded: boolean;
 }
@@ -101,8 +101,8 @@ export class IndexWriter {
   #append(bucketId: string, append: Pick<Append, 'generation' | 'origin' | 'run'>): Promise<void> {
     return new Promise((resolve, reject) => {
       const queue = this.#queue(bucketId);
-      queue.settling?.abort();
-      if (queue.yielding !== null && queue.appends.length === 0) yieldLater(queue.yielding);
+      queue.settlePause?.abort();
+      if (queue.lowSettling !== null && queue.appends.length === 0) yieldLater(queue.lowSettling);
       queue.appends.push({ ...append, resolve, reject });
       queue.writing ??= this.#drain(bucketId, queue);
     });
@@ -159,7 +159,7 @@ export class IndexWriter {
   settleSoon(bucketId: string): void {
     const queue = this.#queue(bucketId);
     queue.isUnsettled = true;
-    if (queue.writing === null && queue.settling === null) this.#settleLater(bucketId, queue);
+    if (queue.writing === null && queue.settlePause === null) this.#settleLater(bucketId, queue);
   }
 
   /**
@@ -185,7 +185,7 @@ export class IndexWriter {
   async close(): Promise<void> {
     this.#closing.abort();
     for (const queue of this.#queues.values()) {
-      queue.settling?.abort();
+      queue.settlePause?.abort();
       await queue.writing;
     }
   }
@@ -198,8 +198,8 @@ export class IndexWriter {
         writing: null,
         committedAtMs: Number.NEGATIVE_INFINITY,
         isUnsettled: false,
-        settling: null,
-        yielding: null,
+        settlePause: null,
+        lowSettling: null,
         hasYielded: false,
       };
       this.#queues.set(bucketId, queue);
@@ -264,11 +264,11 @@ export class IndexWriter {
 
   #settleLater(bucketId: string, queue: BucketQueue): void {
     const pause = new AbortController();
-    queue.settling = pause;
-    delay(SETTLE_MS, undefined, { signal: pause.signal, ref: false }).then(
+    queue.settlePause = pause;
+    delay(SETTLE_PAUSE_MS, undefined, { signal: pause.signal, ref: false }).then(
       () => {
         if (queue.writing || pause.signal.aborted) return;
-        queue.settling = null;
+        queue.settlePause = null;
         queue.writing = this.#settleInTurn(bucketId, queue).then((isSettled) => {
           queue.writing = null;
           queue.isUnsettled = !isSettled;
@@ -286,7 +286,7 @@ export class IndexWriter {
    */
   async #settleInTurn(bucketId: string, queue: BucketQueue): Promise<boolean> {
     const yielding = queue.hasYielded ? null : new AbortController();
-    queue.yielding = yielding;
+    queue.lowSettling = yielding;
     try {
       await this.#settle(bucketId, {
         isUrgent: queue.hasYielded,
@@ -301,7 +301,7 @@ export class IndexWriter {
         this.#logger.warn({ err: error, bucket_id: bucketId }, 'the index was not settled; trying again later');
       }
     } finally {
-      queue.yielding = null;
+      queue.lowSettling = null;
     }
     queue.hasYielded = false;
     return true;

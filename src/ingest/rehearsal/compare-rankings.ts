@@ -1,12 +1,10 @@
 import type { LegWeights } from '../../index/index-store.ts';
 import { ndcgOf } from '../../insight/ndcg.ts';
 import type { JudgedQuery } from '../../insight/tune-weights.ts';
-import { fuseRankings, fusionFor, type LegHit } from '../../search/fuse.ts';
+import { CANDIDATES_MIN, fuseRankings, fusionFor, type LegHit } from '../../search/fuse.ts';
 import type { RankedChunk, RehearsedQuery } from './schema.ts';
 import type { SampledChunk } from './take-sample.ts';
 
-/** Number of chunks per leg to fuse, as in a search. */
-const DEPTH = 60;
 const CUT = 10;
 const SHOWN = 5;
 
@@ -90,9 +88,9 @@ function rankChunks({ chunks, keyword, mode }: ComparedRankings, side: Side): st
   const vector = chunks
     .map(({ id }, at): LegHit => ({ id, score: dot(side.query, side.vectors[at] as Float32Array) }))
     .sort((a, b) => b.score - a.score || (a.id < b.id ? -1 : 1))
-    .slice(0, DEPTH);
+    .slice(0, CANDIDATES_MIN);
   const fusion = fusionFor(side.kind, side.weights ?? undefined);
-  return fuseRankings({ keyword: keyword.slice(0, DEPTH), vector }, fusion, mode).map(({ id }) => id);
+  return fuseRankings({ keyword: keyword.slice(0, CANDIDATES_MIN), vector }, fusion, mode).map(({ id }) => id);
 }
 
 function dot(a: Float32Array, b: Float32Array): number {

@@ -8,7 +8,7 @@ import type { JudgedQuery } from '../../insight/tune-weights.ts';
 import { conflict } from '../../platform/errors.ts';
 import type { SearchLogSettings } from '../../platform/search-settings.ts';
 import { INDEX_DIMENSIONS } from '../../projection/resize.ts';
-import type { LegHit } from '../../search/fuse.ts';
+import { CANDIDATES_MIN, type LegHit } from '../../search/fuse.ts';
 import { SearchRequest, type SearchResult } from '../../search/schema.ts';
 import { type SearchContext, searchBucket } from '../../search/search.ts';
 import type { Ingest } from '../open-ingest.ts';
@@ -36,8 +36,6 @@ export function rehearsalContext(parts: {
   return { ...ingest.reembed, embedder: ingest.reindex.embedder, search, logSettings: config.search.log };
 }
 
-/** Number of chunks per leg that a search fuses, and that the sample must contain for each query. */
-const DEPTH = 60;
 const FOUND_OF_LEG = 10;
 /** Mean characters per token, for estimating the tokens of queries. */
 const CHARS_PER_TOKEN = 4;
@@ -249,7 +247,7 @@ async function searchNow(
       const reason = vector.warnings[0] ?? 'no model';
       throw conflict(`the present model cannot embed "${query}" (${reason}); rehearse later`, 'not_embedded');
     }
-    const keyword = await search(query, 'keyword', DEPTH);
+    const keyword = await search(query, 'keyword', CANDIDATES_MIN);
     found.push({
       keyword: keyword.results.map(({ id, scores }) => ({ id, score: scores.bm25_score ?? 0 })),
       best: Array.from({ length: FOUND_OF_LEG }).flatMap((_, at) =>

@@ -1,4 +1,4 @@
-import { failureCategoryOf } from '../../embedding/failure-category.ts';
+import { jobErrorCategoryOf } from '../../embedding/job-error-category.ts';
 import { dropReindexRunOfJob } from '../../index/writing/reindex-store.ts';
 import type { JobHandler } from '../../jobs/handler.ts';
 import { asJobError, JobError, type Lease } from '../../jobs/lease.ts';
@@ -91,7 +91,7 @@ const RETRYABLE = new Set(['index_busy', 'projection_unusable', 'reprojection_go
 
 function failureOf(error: unknown): unknown {
   if (error instanceof JobError || !(error instanceof AppError)) return error;
-  const known = failureCategoryOf(error);
+  const known = jobErrorCategoryOf(error);
   if (known !== null) return asJobError(error, known);
   if (RETRYABLE.has(error.code)) return asJobError(error, { category: 'not_comparable', retryable: true });
   if (error.retryable) return error;

@@ -1,8 +1,11 @@
 import { field } from './parse-json.ts';
 import type { UpstreamHeaders } from './upstream-message.ts';
 
-/** Maximum wait: one wrong header must not disable a key for days. */
-const WAIT_MAX_MS = 3_600_000;
+/**
+ * Maximum wait to believe: one wrong header must not disable a key for days. `RETRY_DEFAULTS` limits the wait within a
+ * call.
+ */
+const BELIEVED_MAX_MS = 3_600_000;
 
 /**
  * Read the wait that the vendor asks for: `retry-after-ms`, else `retry-after` (seconds, or an HTTP date of RFC 9110),
@@ -41,7 +44,7 @@ function decimal(text: string | null): number | null {
 }
 
 function bounded(ms: number): number {
-  return Math.min(Math.max(Math.ceil(ms), 0), WAIT_MAX_MS);
+  return Math.min(Math.max(Math.ceil(ms), 0), BELIEVED_MAX_MS);
 }
 
 /** Return the first value of a header; null if it is missing. */

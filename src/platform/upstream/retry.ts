@@ -5,7 +5,8 @@ export interface RetryPolicy {
   readonly baseMs: number;
   readonly capMs: number;
   /**
-   * Longest wait that a vendor may ask for. Beyond it there is no retry, since the caller has a deadline or a fallback.
+   * Longest wait within a call. If the vendor asks for more, there is no retry, since the caller has a deadline or a
+   * fallback, and the endpoint gets no calls for as long as the vendor asked.
    */
   readonly serverDelayMaxMs: number;
   /** Return a random number in [0, 1). */

@@ -1,4 +1,5 @@
 import { EXACT_NUMBER } from '../../documents/user-metadata.ts';
+import { COMPARISONS, COMPOUNDS, MEMBERSHIPS, PRESENCES, TEXT_MATCHES } from './condition-types.ts';
 import { UNMATCHED_KEYS } from './filter-keys.ts';
 
 const string = { type: 'string', maxLength: 512, pattern: '^[^\\u0000]*$' };
@@ -14,16 +15,16 @@ const node = (types: readonly string[], fields: Readonly<Record<string, unknown>
   required: ['type', ...Object.keys(fields)],
 });
 
-const comparison = node(['eq', 'ne', 'gt', 'gte', 'lt', 'lte'], { key, value: scalar });
-const membership = node(['in', 'nin'], { key, value: scalars });
+const comparison = node(COMPARISONS, { key, value: scalar });
+const membership = node(MEMBERSHIPS, { key, value: scalars });
 const text = { ...string, minLength: 1 };
-const textMatch = node(['contains', 'ncontains', 'starts_with', 'ends_with'], { key, value: text });
-const presence = node(['exists', 'missing'], { key });
+const textMatch = node(TEXT_MATCHES, { key, value: text });
+const presence = node(PRESENCES, { key });
 const single = [comparison, membership, textMatch, presence];
 const nested = { anyOf: [...single, compound({ anyOf: single })] };
 
 function compound(items: object) {
-  return node(['and', 'or'], { filters: { type: 'array', items, minItems: 1, maxItems: 5 } });
+  return node(COMPOUNDS, { filters: { type: 'array', items, minItems: 1, maxItems: 5 } });
 }
 
 /** JSON Schema of filters for the API description. Every matching filter within the size limits is accepted. */

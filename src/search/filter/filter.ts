@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { isRounded } from '../../documents/user-metadata.ts';
 import { mostTelling, PARSE_OPTIONS } from '../../platform/zod-faults.ts';
+import { COMPARISONS, COMPOUNDS, MEMBERSHIPS, PRESENCES, TEXT_MATCHES } from './condition-types.ts';
 import { filterKeyFault } from './filter-keys.ts';
 import { FILTER_SHAPE } from './filter-shape.ts';
 
@@ -27,30 +28,30 @@ const part = z
   .transform((text) => text.normalize('NFC'));
 const key = z.string().min(1).max(64).refine(isStorable, STORABLE_RULE);
 
-const FORMS =
-  'must be {key: value or [values]}, {type: eq|ne|gt|gte|lt|lte|in|nin|contains|starts_with|…, key, value} or {type: and|or, filters}';
+const WITH_VALUE = [...COMPARISONS, ...MEMBERSHIPS, ...TEXT_MATCHES].join('|');
+const SHAPE_RULE = `must be {key: value or [values]}, {type: ${WITH_VALUE}, key, value}, {type: ${PRESENCES.join('|')}, key} or {type: ${COMPOUNDS.join('|')}, filters}`;
 
 /** Size limits of a filter. Each condition and value costs time for every document of the bucket. */
 const DEPTH_MAX = 20;
 const CONDITIONS_MAX = 50;
 const VALUES_MAX = 1_000;
 
-export type Comparison = { type: 'eq' | 'ne' | 'gt' | 'gte' | 'lt' | 'lte'; key: string; value: Scalar };
-export type Membership = { type: 'in' | 'nin'; key: string; value: Scalar[] };
+export type Comparison = { type: (typeof COMPARISONS)[number]; key: string; value: Scalar };
+export type Membership = { type: (typeof MEMBERSHIPS)[number]; key: string; value: Scalar[] };
 /** Case-sensitive match of a part of a text. */
-export type TextMatch = { type: 'contains' | 'ncontains' | 'starts_with' | 'ends_with'; key: string; value: string };
+export type TextMatch = { type: (typeof TEXT_MATCHES)[number]; key: string; value: string };
 /** Presence or absence of a non-empty value. */
-export type Presence = { type: 'exists' | 'missing'; key: string };
-type Compound = { type: 'and' | 'or'; filters: Condition[] };
+export type Presence = { type: (typeof PRESENCES)[number]; key: string };
+type Compound = { type: (typeof COMPOUNDS)[number]; filters: Condition[] };
 type Condition = Comparison | Membership | TextMatch | Presence | Compound;
 
 const Condition: z.ZodType<Condition> = z.lazy(() =>
   z.discriminatedUnion('type', [
-    z.object({ type: z.enum(['eq', 'ne', 'gt', 'gte', 'lt', 'lte']), key, value: scalar }),
-    z.object({ type: z.enum(['in', 'nin']), key, value: z.array(scalar).min(1) }),
-    z.object({ type: z.enum(['contains', 'ncontains', 'starts_with', 'ends_with']), key, value: part }),
-    z.object({ type: z.enum(['exists', 'missing']), key }),
-    z.object({ type: z.enum(['and', 'or']), filters: z.array(Condition).min(1) }),
+    z.object({ type: z.enum(COMPARISONS), key, value: scalar }),
+    z.object({ type: z.enum(MEMBERSHIPS), key, value: z.array(scalar).min(1) }),
+    z.object({ type: z.enum(TEXT_MATCHES), key, value: part }),
+    z.object({ type: z.enum(PRESENCES), key }),
+    z.object({ type: z.enum(COMPOUNDS), filters: z.array(Condition).min(1) }),
   ]),
 );
 
@@ -58,10 +59,10 @@ const PLAIN_RULE = `${SCALAR_RULE}, or an array of these; other comparisons are 
 const Plain = z.record(key, z.union([scalarWith(PLAIN_RULE), z.array(scalar).min(1)]));
 
 /**
- * Filter of documents, in one of two shapes: `{key: scalar
- *  [scalars]}`, where every key must match, or OpenAI's `{type: "eq", key, value}` / `{type: "and", filters: […]}`. An
- *  object with a string `type` and a `key` or `filters` has the second shape. A filter has at most 50 conditions, 1,000
- *  values and 20 levels, and no reserved key that no document can match.
+ * Filter of documents, in one of two shapes. In `{key: value}` or `{key: [values]}`, every key must match. The other
+ * shape is OpenAI's: `{type: "eq", key, value}` or `{type: "and", filters: […]}`. An object with a string `type` and a
+ * `key` or `filters` has the second shape. A filter has at most 50 conditions, 1,000 values and 20 levels, and no
+ * reserved key that no document can match.
  */
 export const Filter = z
   .unknown()
@@ -77,7 +78,10 @@ export const Filter = z
     if (!parsed.success) {
       const [issue] = parsed.error.issues;
       const { path, message } = mostTelling(issue as z.core.$ZodIssue);
-      context.addIssue({ code: 'custom', ...(path.length > 0 ? { path: [...path], message } : { message: FORMS }) });
+      context.addIssue({
+        code: 'custom',
+        ...(path.length > 0 ? { path: [...path], message } : { message: SHAPE_RULE }),
+      });
       return z.NEVER;
     }
     const filter = compound ? (parsed.data as Condition) : fromPlain(parsed.data as z.output<typeof Plain>);

@@ -33,7 +33,7 @@ it.each([
   [{ type: 'and', filters: [ok, { a: 1 }] }, `filters[1].type: must be one of ${TYPES}`],
   [
     ['a', 1],
-    ': must be {key: value or [values]}, {type: eq|ne|gt|gte|lt|lte|in|nin|contains|starts_with|…, key, value} or {type: and|or, filters}',
+    ': must be {key: value or [values]}, {type: eq|ne|gt|gte|lt|lte|in|nin|contains|ncontains|starts_with|ends_with, key, value}, {type: exists|missing, key} or {type: and|or, filters}',
   ],
 ])('the fault of the filter %j names its place', (filter, fault) => {
   expect(faultOf(filter)).toBe(fault);

@@ -1,3 +1,5 @@
+import type { ProtocolName } from '../../../platform/vendor-fields.ts';
+
 export interface VendorView {
   readonly name: string;
   readonly protocol: string | null;
@@ -22,7 +24,7 @@ export const PROTOCOL_NAMES: Readonly<Record<string, string>> = {
   nim: 'NVIDIA NIM',
   ollama: 'Ollama',
   tei: 'Text Embeddings Inference',
-};
+} satisfies Record<ProtocolName, string>;
 
 /** Form fields other than address, key and model, by protocol. */
 export const PROTOCOL_FIELDS: Readonly<Record<string, readonly string[]>> = {

@@ -19,6 +19,8 @@ export function parseOpenAiShape(reply: UpstreamReply, expected: ExpectedVectors
 
 /**
  * Create a protocol for `POST /embeddings` in OpenAI's shape.
+ * `parseOn` has fast paths for replies that `parseOpenAiShape` parses. A vendor with another `parse` doesn't get them.
+ *
  * @param fields returns body members besides `input` and `model`; `undefined` members are omitted
  */
 export function openAiShaped(caps: UpstreamCaps, fields: (call: UpstreamCall) => object): Protocol {

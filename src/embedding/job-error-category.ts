@@ -16,7 +16,7 @@ const BY_CODE: Readonly<Record<string, EmbeddingFailure>> = {
   axis_not_in_plan: { category: 'quota', retryable: false },
 };
 
-/** Classify a failure. Return null if it is another one. */
-export function failureCategoryOf(error: unknown): EmbeddingFailure | null {
+/** Return how a job records an error of the embedder or of the rights of an account; null for other errors. */
+export function jobErrorCategoryOf(error: unknown): EmbeddingFailure | null {
   return error instanceof AppError ? (BY_CODE[error.code] ?? null) : null;
 }
