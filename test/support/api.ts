@@ -1,5 +1,6 @@
 import { type ApiService, apiRoutes, apiService } from '../../server/api-service.ts';
 import { renderOpenApi } from '../../server/openapi/render-openapi.ts';
+import type { Route } from '../../server/route.ts';
 import type { Scope } from '../../src/access/caller.ts';
 import { createKey } from '../../src/access/keys.ts';
 import type { Service } from '../../src/platform/lifecycle.ts';
@@ -40,13 +41,7 @@ export async function openTestApi(
   const test = await openTestAppliance(options.settings, options);
   const { appliance } = test;
   const api = apiService(appliance, { port: 0 });
-  const info = { title: 'service', version: '0' };
-  const check = openResponseCheck(
-    renderOpenApi(
-      apiRoutes(appliance, () => {}),
-      info,
-    ),
-  );
+  const check = checkOf(apiRoutes(appliance, () => {}));
   const services: Service[] = [api, ...(options.worker === false ? [] : [appliance.jobs.worker('ingest')])];
   for (const service of services) await service.start(new AbortController().signal);
   return {
@@ -85,6 +80,16 @@ export async function openTestApi(
       await test.close();
     },
   };
+}
+
+/** Checks of the responses of this process's installations, by their routes. */
+const checks = new Map<string, ReturnType<typeof openResponseCheck>>();
+
+function checkOf(routes: readonly Route[]): ReturnType<typeof openResponseCheck> {
+  const key = routes.map(({ method, path }) => `${method} ${path}`).join();
+  const check = checks.get(key) ?? openResponseCheck(renderOpenApi(routes, { title: 'service', version: '0' }));
+  checks.set(key, check);
+  return check;
 }
 
 async function firstPartOf(reply: Response): Promise<string> {

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, statfsSync } from 'node:fs';
 import { readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -30,6 +30,13 @@ const TEMPLATE = 'service_template';
 const DIRECTORY = /^service-test-postgres-(\d+)$/;
 /** Settings without durability, since the data need not survive a crash of the machine. */
 const SETTINGS = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'off', max_connections: '300' };
+/** Memory that a run may use for its databases. Docker's default of /dev/shm, 64 MB, is too small. */
+const MEMORY_BYTES_MIN = 4 * 1024 ** 3;
+/**
+ * Folder of the data: memory if there is enough, since each test file copies a database of a thousand files, which takes
+ * most of the time to open an appliance if they are on disk.
+ */
+const PARENT = hasRoom('/dev/shm') ? '/dev/shm' : tmpdir();
 const migrations = path.resolve(import.meta.dirname, '../../migrations');
 
 /** Start one PostgreSQL for the whole run in its own directory. @returns a function that stops and removes it */
@@ -38,7 +45,7 @@ export default async function setup(project: TestProject): Promise<() => Promise
   reportMissing(servers);
   project.provide('servers', servers);
   await removeLeftovers();
-  const dataDir = path.join(tmpdir(), `service-test-postgres-${process.pid}`);
+  const dataDir = path.join(PARENT, `service-test-postgres-${process.pid}`);
   const server = await openEmbeddedPostgres({ dataDir, settings: SETTINGS });
   const teardown = async () => {
     await server.release();
@@ -53,6 +60,12 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const { host, port, database, username, password } = server.connection;
   project.provide('postgres', { host, port, database, username, password: password.reveal(), template: TEMPLATE });
   return teardown;
+}
+
+function hasRoom(folder: string): boolean {
+  if (!existsSync(folder)) return false;
+  const { bavail, bsize } = statfsSync(folder);
+  return bavail * bsize >= MEMORY_BYTES_MIN;
 }
 
 /** Print a line for each missing server whose tests are skipped. */
@@ -82,10 +95,10 @@ async function createTemplate(server: EmbeddedPostgres): Promise<void> {
 
 /** Stop the servers of killed runs, by opening and releasing each as its last user, and remove their data. */
 async function removeLeftovers(): Promise<void> {
-  for (const name of await readdir(tmpdir())) {
+  for (const name of await readdir(PARENT)) {
     const pid = Number(DIRECTORY.exec(name)?.[1] ?? process.pid);
     if (isRunning(pid)) continue;
-    const dataDir = path.join(tmpdir(), name);
+    const dataDir = path.join(PARENT, name);
     try {
       await (await openEmbeddedPostgres({ dataDir, settings: SETTINGS })).release();
       await rm(dataDir, { recursive: true, force: true });
