@@ -33,10 +33,10 @@ const SETTINGS = { fsync: 'off', synchronous_commit: 'off', full_page_writes: 'o
 /** Memory that a run may use for its databases. Docker's default of /dev/shm, 64 MB, is too small. */
 const MEMORY_BYTES_MIN = 4 * 1024 ** 3;
 /**
- * Folder of the data: memory if there is enough, since each test file copies a database of a thousand files, which takes
- * most of the time to open an appliance if they are on disk.
+ * File system in memory, which holds the data if it has room: each test file copies a database of a thousand files. On
+ * disk, this takes most of the time to open an appliance.
  */
-const PARENT = hasRoom('/dev/shm') ? '/dev/shm' : tmpdir();
+const MEMORY = '/dev/shm';
 const migrations = path.resolve(import.meta.dirname, '../../migrations');
 
 /** Start one PostgreSQL for the whole run in its own directory. @returns a function that stops and removes it */
@@ -44,8 +44,8 @@ export default async function setup(project: TestProject): Promise<() => Promise
   const servers = findServers();
   reportMissing(servers);
   project.provide('servers', servers);
-  await removeLeftovers();
-  const dataDir = path.join(PARENT, `service-test-postgres-${process.pid}`);
+  for (const folder of [MEMORY, tmpdir()]) await removeLeftovers(folder);
+  const dataDir = path.join(hasRoom(MEMORY) ? MEMORY : tmpdir(), `service-test-postgres-${process.pid}`);
   const server = await openEmbeddedPostgres({ dataDir, settings: SETTINGS });
   const teardown = async () => {
     await server.release();
@@ -94,11 +94,11 @@ async function createTemplate(server: EmbeddedPostgres): Promise<void> {
 }
 
 /** Stop the servers of killed runs, by opening and releasing each as its last user, and remove their data. */
-async function removeLeftovers(): Promise<void> {
-  for (const name of await readdir(PARENT)) {
+async function removeLeftovers(folder: string): Promise<void> {
+  for (const name of await readdir(folder).catch(() => [])) {
     const pid = Number(DIRECTORY.exec(name)?.[1] ?? process.pid);
     if (isRunning(pid)) continue;
-    const dataDir = path.join(PARENT, name);
+    const dataDir = path.join(folder, name);
     try {
       await (await openEmbeddedPostgres({ dataDir, settings: SETTINGS })).release();
       await rm(dataDir, { recursive: true, force: true });
